@@ -89,7 +89,7 @@ class TestInManyColumns(AutomaticContract):
             model.predict(table[names[::-1]])
 
 
-def groups(count, d, n=150, distance=8.0, seed=0):
+def draw_clusters(count, d, n=150, distance=8.0, seed=0):
     """Draw unit normal clusters, each shifted along another column. Return their labels too."""
     generator = np.random.default_rng(seed)
     labels = np.arange(n) % count
@@ -146,7 +146,7 @@ def test_classes_of_wine_are_found():
 
 @pytest.mark.parametrize("d", [5, 30])
 def test_the_midpoint_of_two_clusters_belongs_to_both(d):
-    X, labels = groups(2, d, n=400)
+    X, labels = draw_clusters(2, d, n=400)
     ends = np.stack([X[labels == c].mean(axis=0) for c in (0, 1)])
     model = AutoClustering().fit(X)
     middle = ends.mean(axis=0, keepdims=True)
@@ -156,7 +156,7 @@ def test_the_midpoint_of_two_clusters_belongs_to_both(d):
 
 
 def test_equal_rows_far_from_all_others_are_flagged():
-    X, _ = groups(2, 5, n=600)
+    X, _ = draw_clusters(2, 5, n=600)
     X[:3] = -999.0
     table = rank_points(AutoClustering().fit(X))
     assert table.sort_index()["is_outlier"].to_numpy()[:3].all()
@@ -165,7 +165,7 @@ def test_equal_rows_far_from_all_others_are_flagged():
 
 @pytest.mark.parametrize(("d", "far"), [(4, 1), (4, 5), (10, 5), (30, 1)])
 def test_few_rows_far_from_all_clusters_are_in_no_cluster(d, far):
-    X, _ = groups(2, d, n=600)
+    X, _ = draw_clusters(2, d, n=600)
     X[:far, 2:] += 40 / np.sqrt(d - 2)
     model = AutoClustering().fit(X)
     assert model.n_clusters_ == 2
@@ -190,7 +190,7 @@ def test_outliers_of_a_single_cluster_belong_to_it():
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 @pytest.mark.parametrize("d", [2, 6])
 def test_a_given_number_of_clusters_is_used(d, count):
-    X, labels = groups(min(3, d), d, n=300)
+    X, labels = draw_clusters(min(3, d), d, n=300)
     model = AutoClustering(count).fit(X)
     assert model.n_clusters_ == model.memberships_.shape[1] == count
     assert sorted(set(model.labels_.tolist())) == list(range(count))
@@ -208,7 +208,7 @@ def test_a_given_number_of_clusters_is_used_for_few_rows(n, count):
 
 
 def test_the_function_equals_the_estimator():
-    X, _ = groups(2, 5)
+    X, _ = draw_clusters(2, 5)
     weight = np.arange(len(X)) % 3
     one = softkern.cluster(X, 3, sample_weight=weight, random_state=1)
     two = AutoClustering(3, prepare=True, random_state=1).fit(X, sample_weight=weight)
@@ -219,7 +219,7 @@ def test_the_function_equals_the_estimator():
 
 
 def test_models_are_compared_and_one_is_chosen():
-    X, _ = groups(3, 6, n=300)
+    X, _ = draw_clusters(3, 6, n=300)
     model = AutoClustering().fit(X)
     table = model.comparison_
     assert list(table.columns) == ["model", "clusters", "separation", "stability", "taken"]
@@ -240,12 +240,12 @@ def test_halves_are_fitted_with_the_plan_of_all_rows(monkeypatch):
         return softkern.plan(rows, **options)
 
     monkeypatch.setattr(kernel_model, "plan", plan)
-    AutoClustering().fit(groups(3, 6, n=300)[0])
+    AutoClustering().fit(draw_clusters(3, 6, n=300)[0])
     assert planned == [300] * 4  # three models and the model of outlier scores
 
 
 def test_repeated_rows_are_counted():
-    X, _ = groups(2, 5)
+    X, _ = draw_clusters(2, 5)
     assert AutoClustering().fit(np.vstack([X, X[:7]])).repeats_ == 7
 
 
@@ -254,7 +254,7 @@ def test_repeated_rows_are_counted():
 
 @pytest.mark.parametrize("d", [2, 6])
 def test_repeating_the_whole_table_changes_nothing(d):
-    X, _ = groups(2, d, n=200, distance=6.0)
+    X, _ = draw_clusters(2, d, n=200, distance=6.0)
     X[0] += 40
     once, thrice = (AutoClustering().fit(np.tile(X, (k, 1))) for k in (1, 3))
     assert_same(once, thrice, X)
@@ -265,7 +265,7 @@ def test_repeating_the_whole_table_changes_nothing(d):
 
 @pytest.mark.parametrize("d", [4, 8])
 def test_weights_are_repeated_rows_for_near_clusters(d):
-    X, _ = groups(2, d, n=160, distance=5.0)
+    X, _ = draw_clusters(2, d, n=160, distance=5.0)
     counts = np.random.default_rng(0).integers(0, 4, len(X))
     weighted = AutoClustering().fit(X, sample_weight=counts)
     assert_same(weighted, AutoClustering().fit(np.repeat(X, counts, axis=0)), X)
@@ -273,7 +273,7 @@ def test_weights_are_repeated_rows_for_near_clusters(d):
 
 @pytest.mark.parametrize("d", [4, 12])
 def test_row_order_does_not_matter_for_near_clusters(d):
-    X, _ = groups(2, d, n=160, distance=5.0)
+    X, _ = draw_clusters(2, d, n=160, distance=5.0)
     order = np.random.default_rng(1).permutation(len(X))
     assert_same(AutoClustering().fit(X), AutoClustering().fit(X[order]), X)
 
@@ -281,7 +281,7 @@ def test_row_order_does_not_matter_for_near_clusters(d):
 def test_row_order_does_not_matter_for_a_subsample(monkeypatch):
     settings = replace(auto_decision.SPLITTING, max_rows=700)
     monkeypatch.setattr(auto_decision, "SPLITTING", settings)
-    X, labels = groups(2, 4, n=800, distance=6.0)
+    X, labels = draw_clusters(2, 4, n=800, distance=6.0)
     order = np.random.default_rng(1).permutation(len(X))
     one = AutoClustering().fit(X)
     assert_same(one, AutoClustering().fit(X[order]), X)
@@ -314,13 +314,13 @@ def test_small_tables_are_one_cluster(X, count):
 
 
 def test_more_columns_than_rows():
-    X, labels = groups(2, 120, n=80, distance=16.0)
+    X, labels = draw_clusters(2, 120, n=80, distance=16.0)
     assert adjusted_rand_score(labels, AutoClustering().fit(X).labels_) > 0.9
 
 
 @pytest.mark.parametrize("d", [2, 5])
 def test_constant_columns_change_nothing(d):
-    X, _ = groups(2, d, n=200)
+    X, _ = draw_clusters(2, d, n=200)
     constant = np.full((200, 3), 7.0)
     one = AutoClustering().fit(X)
     two = AutoClustering().fit(np.hstack([X, constant]))
@@ -334,7 +334,7 @@ def test_constant_columns_change_nothing(d):
 @pytest.mark.parametrize("d", [2, 6])
 @pytest.mark.parametrize("count", [1, 2])
 def test_files_and_pickles_give_the_same_results(tmp_path, d, count):
-    X, _ = groups(count, d)
+    X, _ = draw_clusters(count, d)
     X[0] += 60
     model = AutoClustering().fit(X)
     softkern.save(model, tmp_path / "model.safetensors")
@@ -347,7 +347,7 @@ def test_files_and_pickles_give_the_same_results(tmp_path, d, count):
     assert clone(model).get_params() == model.get_params()
 
 
-def hard_tables():
+def make_hard_tables():
     """Tables for which some of the trial models do not converge or coincide."""
     rng = np.random.default_rng(0)
 
@@ -368,12 +368,17 @@ def hard_tables():
 
 @pytest.mark.parametrize(
     ("name", "n_clusters"),
-    [*((name, "auto") for name in hard_tables()), ("repeats", 3), ("skew", 3), ("one group", 3)],
+    [
+        *((name, "auto") for name in make_hard_tables()),
+        ("repeats", 3),
+        ("skew", 3),
+        ("one group", 3),
+    ],
 )
 def test_trial_fits_raise_no_warnings(name, n_clusters):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        softkern.cluster(hard_tables()[name], n_clusters)
+        softkern.cluster(make_hard_tables()[name], n_clusters)
 
 
 def replace_models(monkeypatch, **makers):
@@ -401,7 +406,7 @@ def test_warnings_of_trial_fits_are_suppressed(monkeypatch):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        softkern.cluster(hard_tables()["repeats"])
+        softkern.cluster(make_hard_tables()["repeats"])
     assert set(tried) == set(SOFT_MODELS)
 
 
@@ -412,7 +417,7 @@ def test_an_approximation_in_a_trial_fit_is_reported(monkeypatch):
 
     replace_models(monkeypatch, FuzzyCMeans=make)
     with pytest.warns(ApproximationWarning, match="half of the kernel"):
-        softkern.cluster(groups(2, 5)[0])
+        softkern.cluster(draw_clusters(2, 5)[0])
 
 
 def test_trial_fits_do_not_change_the_warning_filters(monkeypatch):
@@ -424,7 +429,7 @@ def test_trial_fits_do_not_change_the_warning_filters(monkeypatch):
         return SOFT_MODELS["FuzzyCMeans"](*args, **options)
 
     replace_models(monkeypatch, FuzzyCMeans=make)
-    softkern.cluster(groups(2, 5)[0])
+    softkern.cluster(draw_clusters(2, 5)[0])
 
 
 @pytest.mark.parametrize("error", [ValueError("a bug"), RuntimeError("a bug")])
@@ -433,13 +438,13 @@ def test_errors_in_trial_fits_are_not_hidden(monkeypatch, error):
         monkeypatch, FuzzyCMeans=SOFT_MODELS["FuzzyCMeans"], OneClassMixture=make_failing(error)
     )
     with pytest.raises(type(error), match="a bug"):
-        softkern.cluster(groups(2, 5)[0])
+        softkern.cluster(draw_clusters(2, 5)[0])
 
 
 def test_models_that_cannot_be_fitted_are_left_out(monkeypatch):
     makers = SOFT_MODELS | {"FuzzyCMeans": make_failing(DataError("too few rows"))}
     replace_models(monkeypatch, **makers)
-    model = softkern.cluster(groups(2, 5)[0])
+    model = softkern.cluster(draw_clusters(2, 5)[0])
     table = model.comparison_.set_index("model")
     assert model.n_clusters_ == 2
     assert table.loc["FuzzyCMeans", "clusters"] == 0
@@ -448,13 +453,13 @@ def test_models_that_cannot_be_fitted_are_left_out(monkeypatch):
 
 def test_there_is_one_cluster_if_no_model_can_be_fitted(monkeypatch):
     replace_models(monkeypatch, FuzzyCMeans=make_failing(DataError("too few rows")))
-    model = softkern.cluster(groups(2, 5)[0])
+    model = softkern.cluster(draw_clusters(2, 5)[0])
     assert model.n_clusters_ == 1
     assert "no model could be fitted" in model.reason_
 
 
 def test_a_failed_fit_leaves_no_results(monkeypatch):
-    X, _ = groups(2, 5)
+    X, _ = draw_clusters(2, 5)
     model = AutoClustering().fit(X[:, :2])
     replace_models(monkeypatch, FuzzyCMeans=make_failing(RuntimeError("a bug")))
     with pytest.raises(RuntimeError, match="a bug"):
@@ -472,7 +477,11 @@ def test_clusters_are_numbered_by_size_without_gaps(monkeypatch):
         return SOFT_MODELS["FuzzyCMeans"](count + 1, start, **options)
 
     X = np.concatenate(
-        [groups(3, 6, n=150)[0], groups(3, 6, n=150)[0][1::3], groups(3, 6)[0][2::3]]
+        [
+            draw_clusters(3, 6, n=150)[0],
+            draw_clusters(3, 6, n=150)[0][1::3],
+            draw_clusters(3, 6)[0][2::3],
+        ]
     )
     replace_models(monkeypatch, FuzzyCMeans=make)
     model = AutoClustering().fit(X + np.random.default_rng(0).normal(0, 0.1, X.shape))

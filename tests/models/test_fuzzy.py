@@ -57,7 +57,7 @@ class TestOutlierFuzzyCMeans(FuzzyContract):
             assert model.outlier_weights(X) == pytest.approx(model.outlier_weights_, rel=1e-6)
 
 
-def errors(y, labels):
+def count_errors(y, labels):
     """Count points outside the best matching of classes and clusters, except the class −1."""
     return matching_errors(y[y >= 0], labels[y >= 0])
 
@@ -66,7 +66,7 @@ def gaussian(X, sigma):
     return np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
 
 
-def literal(K, u, *, m=2.0, q=None, total=None, centers="weighted", weight=None, steps=50):
+def run_reference(K, u, *, m=2.0, q=None, total=None, centers="weighted", weight=None, steps=50):
     """Iterate eqs. 9, 11, 19, 20 and 21 from given memberships. Return U, w and J of every step."""
     n, c = u.shape
     weight = np.ones(n) if weight is None else weight
@@ -90,7 +90,7 @@ def literal(K, u, *, m=2.0, q=None, total=None, centers="weighted", weight=None,
     return u, w, history
 
 
-def random_start(n, c, seed=0):
+def draw_start(n, c, seed=0):
     start = np.random.default_rng(seed).uniform(size=(n, c))
     return start / start.sum(axis=1, keepdims=True)
 
@@ -118,7 +118,7 @@ def test_acceptance_on_iris(params, objective, wide, wrong):
     assert model.objective_ == pytest.approx(objective, abs=0.5 * digits)
     # the table has 3.51416 instead of the converged value 3.514154
     assert np.ptp(model.outlier_weights_) == pytest.approx(wide, abs=7e-6)
-    assert errors(SPECIES, model.labels_) == wrong
+    assert count_errors(SPECIES, model.labels_) == wrong
     assert np.argsort(-model.outlier_weights_)[:5].tolist() == [118, 117, 131, 122, 105]
     assert model.outlier_weights_.sum() == pytest.approx(200)
 
@@ -126,7 +126,7 @@ def test_acceptance_on_iris(params, objective, wide, wrong):
 def test_acceptance_of_fuzzy_c_means_on_iris():
     model = FuzzyCMeans(3, kernel="linear", **TIGHT).fit(IRIS)
     assert model.objective_ == pytest.approx(60.505711, abs=5e-7)
-    assert errors(SPECIES, model.labels_) == 16
+    assert count_errors(SPECIES, model.labels_) == 16
 
 
 def test_acceptance_of_the_collapse_ratio():
@@ -141,26 +141,26 @@ def test_ring_is_separated_and_its_outliers_are_ranked_first(seed):
     options = {"n_init": 1, "random_state": seed, "total_weight": 200.0}
     for sigma in (1.25, 1.5, 2.0, 4.0):
         model = OutlierFuzzyCMeans(2, bandwidth=sigma, **options, **TIGHT).fit(X)
-        assert errors(y, model.labels_) == 0
+        assert count_errors(y, model.labels_) == 0
         assert set(np.argsort(-model.outlier_weights_)[:3]) == {160, 161, 162}
         if sigma == 1.5:
             assert model.objective_ == pytest.approx(49.035372, abs=5e-7)
     default = OutlierFuzzyCMeans(2, n_init=1, random_state=seed).fit(X)
-    assert errors(y, default.labels_) == 0
+    assert count_errors(y, default.labels_) == 0
     assert set(np.argsort(-default.outlier_weights_)[:3]) == {160, 161, 162}
 
 
 def test_linear_kernel_does_not_separate_the_ring():
     X, y = make_ring_outliers(random_state=0)
     for model in (FuzzyCMeans(2, kernel="linear"), OutlierFuzzyCMeans(2, kernel="linear")):
-        assert errors(y, model.fit(X).labels_) > 30
+        assert count_errors(y, model.fit(X).labels_) > 30
 
 
 def test_two_clusters_and_their_outliers_are_found():
     X, y = make_two_groups_outliers(random_state=0)
     for params in ({"kernel": "linear"}, {}):
         model = OutlierFuzzyCMeans(2, **params).fit(X)
-        assert errors(y, model.labels_) == 0
+        assert count_errors(y, model.labels_) == 0
         assert set(np.argsort(-model.outlier_weights_)[:4]) == set(np.flatnonzero(y == -1))
 
 
@@ -188,7 +188,7 @@ def test_agrees_with_a_loop_of_the_formulas(kernel, m, options):
     X = make_blobs(60, 6, centers=3, cluster_std=2.0, random_state=5)[0] / 4 + 1.0
     weight = np.random.default_rng(1).integers(1, 4, 60).astype(float)
     K = X @ X.T if kernel == "linear" else gaussian(X, 4.0)
-    start = random_start(60, 3)
+    start = draw_start(60, 3)
     if "q" in options:
         options = {"total": weight.sum(), **options}
         words = {"total_weight": options["total"], "q": options["q"]}
@@ -202,7 +202,7 @@ def test_agrees_with_a_loop_of_the_formulas(kernel, m, options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", (ConvergenceWarning, CollapseWarning, ParameterWarning))
         model.fit(X, sample_weight=weight)
-    u, w, history = literal(K, start, m=m, weight=weight, steps=20, **options)
+    u, w, history = run_reference(K, start, m=m, weight=weight, steps=20, **options)
     assert model.memberships_ == pytest.approx(u, rel=1e-8, abs=1e-12)
     # a loop without any change stops, even with tol=0
     assert model.history_["objective"] == pytest.approx(history[: model.n_iter_], rel=1e-8)
@@ -214,7 +214,7 @@ def test_agrees_with_a_loop_of_the_formulas(kernel, m, options):
 def test_linear_kernel_equals_cmeans_of_scikit_fuzzy(m):
     skfuzzy = pytest.importorskip("skfuzzy")
     X = make_blobs(300, 4, centers=4, cluster_std=2.0, random_state=0)[0]
-    start = random_start(300, 4)
+    start = draw_start(300, 4)
     theirs = skfuzzy.cmeans(X.T, 4, m, error=0, maxiter=60, init=start.T)
     model = FuzzyCMeans(4, m=m, kernel="linear", init=start, tol=0.0, max_iter=60)
     with pytest.warns(ConvergenceWarning):
@@ -242,7 +242,7 @@ def test_objective_never_rises(seed):
             "m": generator.uniform(1.1, 3.0),
             "kernel": generator.choice(["rbf", "linear", "laplacian"]),
             "bandwidth": generator.uniform(0.5, 5.0),
-            "init": random_start(n, c, seed),
+            "init": draw_start(n, c, seed),
             "max_iter": 60,
         }
         if words["kernel"] == "linear":
@@ -262,7 +262,7 @@ def test_objective_may_rise_with_eq_11_but_not_with_eq_21():
     X = IRIS[::2]
     rises = {"plain": [], "weighted": []}
     for seed in range(5):
-        start = random_start(len(X), 3, seed)
+        start = draw_start(len(X), 3, seed)
         for centers, found in rises.items():
             model = OutlierFuzzyCMeans(3, bandwidth=2.4, centers=centers, init=start)
             with warnings.catch_warnings():
@@ -281,7 +281,7 @@ def test_result_is_a_fixed_point():
     u, w, K = model.memberships_, model.outlier_weights_, gaussian(X, 2.0)
     a = u**1.7 / w[:, None] ** 2
     assert model.dual_coef_ == pytest.approx(a / a.sum(axis=0), abs=1e-9)
-    again, weights, _ = literal(K, u, m=1.7, q=2.0, total=len(X), steps=200)
+    again, weights, _ = run_reference(K, u, m=1.7, q=2.0, total=len(X), steps=200)
     assert again == pytest.approx(u, abs=1e-6)
     assert weights == pytest.approx(w, abs=1e-6)
 

@@ -101,7 +101,7 @@ def test_acceptance(name, value, soft, annealed):
     assert cooled.scale_ == pytest.approx(5 * 0.95**76)
 
 
-def literal_dual(K, w, nu, linear):
+def solve_reference_dual(K, w, nu, linear):
     """Minimize ½ αᵀKα + linearᵀα by most violating pairs. Return α, Kα and the margin."""
     alpha = nu * w
     gradient = K @ alpha + linear
@@ -119,7 +119,7 @@ def literal_dual(K, w, nu, linear):
     return alpha, K @ alpha, (up.min() + down.max()) / 2
 
 
-def literal(K, start, nu, scale, formulation, steps):
+def run_reference(K, start, nu, scale, formulation, steps):
     """Follow the loop of the paper formula by formula. Return z and f_LL."""
     n, c = start.shape
     z, gamma = start, np.full(c, 1 / c)
@@ -128,7 +128,7 @@ def literal(K, start, nu, scale, formulation, steps):
         for k in range(c):
             total = nu * z[:, k].sum()
             linear = -total / 2 * np.diag(K) if formulation == "svdd" else np.zeros(n)
-            alpha, field, margin = literal_dual(K, z[:, k], nu, linear)
+            alpha, field, margin = solve_reference_dual(K, z[:, k], nu, linear)
             if formulation == "svdd":
                 a = alpha / total
                 distances = np.diag(K) - 2 * field / total + a @ K @ a
@@ -159,7 +159,7 @@ def test_agrees_with_a_loop_of_the_formulas(kernel, formulation, scale):
             tol=1e-12,
             max_iter=4,
         ).fit(X)
-    z, value = literal(K, start, 0.6, scale, formulation, 4)
+    z, value = run_reference(K, start, 0.6, scale, formulation, 4)
     assert model.memberships_ == pytest.approx(z, abs=1e-8)
     assert -model.objective_ == pytest.approx(value, rel=1e-8)
 
@@ -543,7 +543,7 @@ def test_hard_clustering_agrees_with_a_loop_of_the_formulas(formulation):
         for k in range(2):
             weights = (labels == k).astype(float)
             total = 0.5 * weights.sum()
-            alpha, field, margin = literal_dual(K, weights, 0.5, np.zeros(40))
+            alpha, field, margin = solve_reference_dual(K, weights, 0.5, np.zeros(40))
             norm = alpha @ field / total**2
             depth[:, k] = 2 * field / total - norm if formulation == "svdd" else field - margin
         labels = depth.argmax(axis=1)

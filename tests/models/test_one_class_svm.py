@@ -19,7 +19,7 @@ DATA = Path(os.environ.get("SOFTKERN_DATA", Path(__file__).parents[3] / "shared"
 BOTH = (WeightedSVDD, WeightedOneClassSVM)
 
 
-def real(name):
+def load_real(name):
     path = DATA / name
     if not path.exists():
         pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
@@ -52,10 +52,10 @@ class TestWeightedOneClassSVM(ModelContract):
     ("data", "tau", "nu", "rho", "squared_radius"),
     [
         (lambda: load_iris().data, 0.85, 0.97, 0.2665091710, 0.6681654935),
-        (lambda: real("wbc.csv"), 0.002, 0.99, 0.8635532091, 0.0529898309),
-        (lambda: scale_by_std(real("wine.csv")), 0.01, 0.98, 0.8437990900, 0.0947729351),
-        (lambda: scale_by_max(real("pima_tr.csv")), 0.1, 0.69, 0.9673465816, 0.0209566858),
-        (lambda: scale_by_std(real("biomed.csv")), 0.002, 0.95, 0.9915355109, 0.0014228233),
+        (lambda: load_real("wbc.csv"), 0.002, 0.99, 0.8635532091, 0.0529898309),
+        (lambda: scale_by_std(load_real("wine.csv")), 0.01, 0.98, 0.8437990900, 0.0947729351),
+        (lambda: scale_by_max(load_real("pima_tr.csv")), 0.1, 0.69, 0.9673465816, 0.0209566858),
+        (lambda: scale_by_std(load_real("biomed.csv")), 0.002, 0.95, 0.9915355109, 0.0014228233),
     ],
     ids=["iris", "wbc", "wine", "pima_tr", "biomed"],
 )

@@ -24,7 +24,7 @@ CENTERED = [
 GAP = 8.0
 
 
-def groups(d, n_between=4):
+def draw_clusters(d, n_between=4):
     """Draw two clusters of 100 rows on a diagonal line, followed by rows midway between them."""
     rng = np.random.default_rng(d)
     line = np.ones(d) / np.sqrt(d)
@@ -38,7 +38,7 @@ def groups(d, n_between=4):
 @pytest.mark.parametrize("d", [2, 5, 10, 20, 50])
 @pytest.mark.parametrize("Model", [*CENTERED, SoftKernelSpectralClustering])
 def test_only_rows_midway_between_clusters_are_flagged(Model, d):
-    X = groups(d)
+    X = draw_clusters(d)
     table = rank_points(Model(2).fit(X), false_alarms=1e-9)
     assert table.overlap_score[200:].median() > 0.55
     assert table.is_overlap[200:].sum() >= 3

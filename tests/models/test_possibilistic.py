@@ -21,7 +21,7 @@ from tests.models.contract import ModelContract
 DATA = Path(os.environ.get("SOFTKERN_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
-def real(name):
+def load_real(name):
     path = DATA / name
     if not path.exists():
         pytest.skip(f"needs {name}; set SOFTKERN_DATA to the folder that holds it")
@@ -43,7 +43,7 @@ class TestPossibilisticCMeans(ModelContract):
         return PossibilisticCMeans(**{"n_clusters": 3, "eta_scale": 0.25, **params})
 
 
-def literal(X, sigma, eps, gamma=1.0):
+def run_reference(X, sigma, eps, gamma=1.0):
     """Follow the loop of the papers formula by formula. Return the iterations, η and u."""
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
     u = np.ones(len(X))
@@ -75,8 +75,8 @@ FIVE = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [5, 5.0]])
     [
         (lambda: FIVE, 1, 1e-12, 20, 0.5470494691, 2.1447284103),
         (lambda: load_iris().data, 0.5, 0.01, 7, 0.8768763219, 55.5588454),
-        (lambda: real("wbc.csv"), 10, 0.01, 8, 0.3982579587, 391.0136462),
-        (lambda: real("ionosphere.csv"), 1, 0.01, 8, 0.9267744984, 131.5256178),
+        (lambda: load_real("wbc.csv"), 10, 0.01, 8, 0.3982579587, 391.0136462),
+        (lambda: load_real("ionosphere.csv"), 1, 0.01, 8, 0.9267744984, 131.5256178),
         (lambda: make_dense_regions(random_state=0)[0], 0.5, 0.01, 4, 0.9779293155, 552.0170134),
         (lambda: make_six_clusters(random_state=2)[0], 0.5, 0.01, 4, 0.9659132538, 106.7564097),
         (lambda: make_gaussian_outliers(random_state=0)[0], 1, 0.01, 8, 0.7099592164, 171.1597985),
@@ -94,16 +94,18 @@ def test_acceptance(engine, data, sigma, tol, iterations, eta, total):
 def test_acceptance_details():
     five = OneClassPCM(bandwidth=1.0, stopping="sum", tol=1e-12).fit(FIVE)
     assert five.memberships([[0.5, 0.5]])[0] == pytest.approx(0.8389497062, rel=1e-9)
-    wbc = OneClassPCM(bandwidth=10.0, stopping="sum", tol=0.01).fit(real("wbc.csv"))
+    wbc = OneClassPCM(bandwidth=10.0, stopping="sum", tol=0.01).fit(load_real("wbc.csv"))
     assert wbc.memberships_.min() == pytest.approx(0.0112748431, rel=1e-8)
-    ionosphere = OneClassPCM(bandwidth=1.0, stopping="sum", tol=0.01).fit(real("ionosphere.csv"))
+    ionosphere = OneClassPCM(bandwidth=1.0, stopping="sum", tol=0.01).fit(
+        load_real("ionosphere.csv")
+    )
     assert ionosphere.memberships_.max() == pytest.approx(0.5795285970, rel=1e-8)
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
 def test_agrees_with_a_loop_of_the_formulas(gamma):
     X = np.random.default_rng(0).normal(size=(40, 3))
-    iterations, eta, u = literal(X, 0.8, 1e-10, gamma)
+    iterations, eta, u = run_reference(X, 0.8, 1e-10, gamma)
     model = OneClassPCM(bandwidth=0.8, eta_scale=gamma, stopping="sum", tol=1e-10, max_iter=999)
     model.fit(X)
     assert model.n_iter_ == iterations

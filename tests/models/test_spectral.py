@@ -27,7 +27,7 @@ IRIS = load_iris().data
 BOTH = [KernelSpectralClustering, SoftKernelSpectralClustering]
 
 
-def real(name):
+def load_real(name):
     try:
         return load_dataset(name).data.to_numpy(float)
     except (FileNotFoundError, ConnectionError):
@@ -58,7 +58,7 @@ class TestSoftKernelSpectralClustering(SpectralContract):
         super().test_scikit_learn_checks()
 
 
-def literal(X, sigma, k, assign):
+def run_reference(X, sigma, k, assign):
     """Follow the printed KSC and SKSC. Return memberships, projections, bias and kernel matrix."""
     n = len(X)
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
@@ -106,7 +106,7 @@ def test_acceptance_iris():
 @pytest.mark.parametrize("sigma", [0.6, 1.0])
 def test_agrees_with_the_printed_papers(sigma):
     X = np.unique(IRIS, axis=0)
-    m, e, b, K = literal(X, sigma, 3, sign_words(3))
+    m, e, b, K = run_reference(X, sigma, 3, sign_words(3))
     model = SoftKernelSpectralClustering(3, bandwidth=sigma, assignment="codebook").fit(X)
     assert np.sort(model.memberships_, axis=1) == pytest.approx(np.sort(m, axis=1), abs=1e-8)
     assert same_partition(model.labels_, m.argmax(axis=1))
@@ -126,7 +126,7 @@ def test_agrees_with_the_printed_papers(sigma):
 )
 def test_counts_of_table_one_are_reproduced_closely(name, k, overlap, outliers, sigmas):
     # found by scanning the bandwidth, which the paper does not give
-    X = real(name)
+    X = load_real(name)
     counts = []
     for sigma in sigmas:
         model = SoftKernelSpectralClustering(k, bandwidth=sigma).fit(X)
@@ -141,7 +141,7 @@ def test_counts_of_table_one_are_reproduced_closely(name, k, overlap, outliers, 
 
 @pytest.mark.parametrize("name", ["shapes/r15"])
 def test_permutations_and_seeds_do_not_change_results(name):
-    X = real(name)
+    X = load_real(name)
     first = SoftKernelSpectralClustering(15, bandwidth=0.5).fit(X)
     for seed in range(4):
         order = np.random.default_rng(seed).permutation(len(X))

@@ -70,7 +70,7 @@ def X():
     return make_gaussian_outliers(random_state=0)[0]
 
 
-def literal(detector, X, rejection, seeds):
+def run_reference(detector, X, rejection, seeds):
     """Follow Table II line by line with sets and loops, for scores without ties."""
     scores = []
     for seed in seeds:
@@ -96,7 +96,7 @@ def literal(detector, X, rejection, seeds):
 def test_equals_table_two_of_the_paper(X, rejection, n):
     result = stability_score(Distance(), X[-n:], rejection=rejection, n_draws=8, random_state=5)
     seeds = np.random.RandomState(5).randint(2**31 - 1, size=8)
-    assert result.scores.tolist() == literal(Distance(), X[-n:], rejection, seeds)
+    assert result.scores.tolist() == run_reference(Distance(), X[-n:], rejection, seeds)
 
 
 def test_a_score_independent_of_the_fit_varies_only_by_its_threshold():

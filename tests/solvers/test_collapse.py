@@ -26,7 +26,7 @@ def collapse_ratio(operator, m, *, sample_weight=None, q=0.0, plain=False):
     return ratio_at(m, collapse_eigenvalue(operator, weight, 0.0 if plain else q), plain)
 
 
-def literal(X, sigma, m, *, q=0.0, plain=False, weight=None):
+def compute_reference(X, sigma, m, *, q=0.0, plain=False, weight=None):
     """Evaluate the printed formula: ρ = 2p/(m−1) λ_max(D⁻¹ H K diag(a) H)."""
     n = len(X)
     K = np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
@@ -51,7 +51,9 @@ def test_agrees_with_the_definition(sigma, options):
     weight = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
     for m in (1.5, 2.0):
         value = collapse_ratio(operator(X, sigma), m, sample_weight=weight, **options)
-        assert value == pytest.approx(literal(X, sigma, m, weight=weight, **options), rel=1e-5)
+        assert value == pytest.approx(
+            compute_reference(X, sigma, m, weight=weight, **options), rel=1e-5
+        )
 
 
 def test_acceptance():
@@ -61,7 +63,7 @@ def test_acceptance():
 @pytest.mark.parametrize("engine", ["dense", "tiled", "fourier", "nystroem"])
 def test_engines_and_dtypes_agree(engine):
     X = make_ring_outliers(random_state=0)[0]
-    expected = literal(X, 2.0, 2.0)
+    expected = compute_reference(X, 2.0, 2.0)
     assert collapse_ratio(operator(X, 2.0, engine=engine), 2.0) == pytest.approx(expected, rel=1e-3)
     single = operator(X.astype(np.float32), 2.0, engine=engine)
     assert collapse_ratio(single, 2.0) == pytest.approx(expected, rel=1e-3)

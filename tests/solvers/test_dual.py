@@ -21,7 +21,7 @@ from softkern.solvers.dual import solve_dual
 KERNELS = (Gaussian(0.5), Gaussian(3.0), Laplacian(2.0), Linear(), Polynomial(2, 1.0, 0.5))
 
 
-def literal_gap(K, alpha, weight, formulation):
+def compute_gap(K, alpha, weight, formulation):
     """Return the largest violation of the optimality conditions over all pairs, with Σ α = 1."""
     a = alpha / alpha.sum()
     field = K @ a - (K.diagonal() / 2 if formulation == "svdd" else 0)
@@ -57,7 +57,7 @@ def test_optimality(n, d, seed, nu, kernel, formulation, repeats, zeros):
     assert alpha.sum(axis=0) == pytest.approx(nu * weight.sum(axis=0), rel=1e-9)
     assert solution.product == pytest.approx(operator.gram @ alpha, abs=1e-10 * scale)
     for k in range(2):
-        gap = literal_gap(operator.gram, alpha[:, k], weight[:, k], formulation)
+        gap = compute_gap(operator.gram, alpha[:, k], weight[:, k], formulation)
         assert gap <= 1e-9 * solution.unit[k] + 1e-13 * scale
 
 
@@ -102,13 +102,13 @@ def test_agrees_with_scikit_learn(seed):
     assert solution.rho[0] / total == pytest.approx(peer.offset_[0] / total, abs=2e-6)
 
 
-def problem(n=600, d=2, columns=3, seed=0):
+def make_problem(n=600, d=2, columns=3, seed=0):
     generator = np.random.default_rng(seed)
     return generator.normal(size=(n, d)), generator.uniform(size=(n, columns))
 
 
 def test_nu_of_one_uses_all_of_the_weight():
-    X, weight = problem(100)
+    X, weight = make_problem(100)
     operator = DenseOperator(Gaussian(0.7), X)
     solution = solve_dual(operator, weight, 1)
     assert np.array_equal(solution.coefficients, weight)
@@ -119,7 +119,7 @@ def test_nu_of_one_uses_all_of_the_weight():
 
 
 def test_margin_is_continuous_at_nu_of_one():
-    X, weight = problem(300, columns=1)
+    X, weight = make_problem(300, columns=1)
     operator = DenseOperator(Gaussian(1.0), X)
     rho = [
         solve_dual(operator, weight, nu, tol=1e-10).rho[0] / (nu * weight.sum())
@@ -130,7 +130,7 @@ def test_margin_is_continuous_at_nu_of_one():
 
 
 def test_columns_are_independent_problems():
-    X, weight = problem(2500)
+    X, weight = make_problem(2500)
     operator = DenseOperator(Gaussian(0.8), X)
     together = solve_dual(operator, weight, 0.3, tol=1e-9)
     for k in range(3):
@@ -140,7 +140,7 @@ def test_columns_are_independent_problems():
 
 
 def test_coefficients_scale_with_the_weights():
-    X, weight = problem(200)
+    X, weight = make_problem(200)
     operator = DenseOperator(Gaussian(0.8), X)
     one, two = (solve_dual(operator, scale * weight, 0.3, tol=1e-12) for scale in (1, 1000))
     assert two.coefficients == pytest.approx(1000 * one.coefficients, abs=1e-4)
@@ -150,7 +150,7 @@ def test_coefficients_scale_with_the_weights():
 
 
 def test_radius_is_the_distance_of_the_margin():
-    X, weight = problem(400, columns=1)
+    X, weight = make_problem(400, columns=1)
     operator = DenseOperator(Gaussian(1.0), X)
     solution = solve_dual(operator, weight, 0.2, tol=1e-12)
     alpha = solution.coefficients[:, 0]
@@ -162,7 +162,7 @@ def test_radius_is_the_distance_of_the_margin():
 
 
 def test_a_warm_start_is_faster_and_has_the_same_solution():
-    X, weight = problem(3000)
+    X, weight = make_problem(3000)
     operator = DenseOperator(Gaussian(0.8), X)
     first = solve_dual(operator, weight, 0.3, tol=1e-9)
     again = solve_dual(operator, weight, 0.3, tol=1e-9, start=first)
@@ -180,7 +180,7 @@ def test_a_warm_start_is_faster_and_has_the_same_solution():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("make", [TiledOperator, FourierOperator, NystroemOperator])
 def test_operators_agree(make, dtype):
-    X, weight = problem(2500, columns=2)
+    X, weight = make_problem(2500, columns=2)
     X = X.astype(dtype)
     reference = solve_dual(DenseOperator(Gaussian(1.0), X.astype(float)), weight, 0.2, tol=1e-8)
     operator = make(Gaussian(1.0), X)
@@ -196,7 +196,7 @@ def test_operators_agree(make, dtype):
 
 
 def test_float32_reaches_its_attainable_error():
-    X, weight = problem(3000)
+    X, weight = make_problem(3000)
     operator = TiledOperator(Gaussian(1.0), X.astype(np.float32))
     solution = solve_dual(operator, weight, 0.2, tol=1e-12)
     exact = DenseOperator(Gaussian(1.0), X.astype(np.float32).astype(float))
@@ -210,7 +210,7 @@ def test_float32_reaches_its_attainable_error():
 
 
 def test_partial_products_and_entries():
-    X, weight = problem(500)
+    X, weight = make_problem(500)
     index = np.array([3, 77, 200, 499])
     for make in (DenseOperator, TiledOperator, FourierOperator, NystroemOperator):
         operator = make(Gaussian(0.5), X)
@@ -224,7 +224,7 @@ def test_partial_products_and_entries():
 
 
 def test_a_precomputed_matrix_gives_the_same_solution():
-    X, weight = problem(200)
+    X, weight = make_problem(200)
     K = Gaussian(1.0).block(X, X)
     given_matrix = solve_dual(PrecomputedOperator(Precomputed(), K), weight, 0.2, tol=1e-9)
     points = solve_dual(DenseOperator(Gaussian(1.0), X), weight, 0.2, tol=1e-9)
@@ -242,7 +242,7 @@ def test_equal_points_and_one_point():
 
 
 def test_objective_never_rises():
-    X, weight = problem(1500, d=5)
+    X, weight = make_problem(1500, d=5)
     for operator in (
         TiledOperator(Gaussian(0.3), X),
         TiledOperator(Gaussian(2.0), X),
@@ -254,7 +254,7 @@ def test_objective_never_rises():
 
 
 def test_stops_at_max_iter_and_reports_every_iteration():
-    X, weight = problem(3000, d=5)
+    X, weight = make_problem(3000, d=5)
     reports = []
     solution = solve_dual(
         TiledOperator(Gaussian(0.5), X),
@@ -309,7 +309,7 @@ def test_many_points_on_the_margin_need_few_working_sets(make):
 
 @pytest.mark.parametrize("formulation", ["svdd", "ocsvm"])
 def test_neither_small_nu_nor_large_weights_overflow(formulation):
-    X, weight = problem(60)
+    X, weight = make_problem(60)
     operator = DenseOperator(Gaussian(0.8), X)
     plain = solve_dual(operator, weight, 0.3, formulation=FORMULATIONS[formulation], tol=1e-12)
     for scale in (1e160, 1e-160):

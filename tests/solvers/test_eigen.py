@@ -21,7 +21,7 @@ def gram(X, sigma):
     return np.exp(-cdist(X, X, "sqeuclidean") / (2 * sigma**2))
 
 
-def literal(K, count):
+def solve_reference(K, count):
     """Solve the printed dual D⁻¹ M_D Ω α = λ α with ‖α‖ = 1. Return λ, α, b and e."""
     n = len(K)
     D_inverse = np.diag(1 / K.sum(axis=1))
@@ -39,7 +39,7 @@ def align_signs(one, two):
     return one * np.sign((one * two).sum(axis=0))
 
 
-def groups(n_groups, gap, n, seed=0):
+def draw_clusters(n_groups, gap, n, seed=0):
     rng = np.random.default_rng(seed)
     return np.c_[gap * rng.integers(0, n_groups, n), np.zeros(n)] + rng.normal(size=(n, 2))
 
@@ -50,7 +50,7 @@ def groups(n_groups, gap, n, seed=0):
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_agrees_with_the_printed_dual(count):
     X = np.random.default_rng(0).normal(size=(60, 3))
-    values, alpha, b, e = literal(gram(X, 0.8), count)
+    values, alpha, b, e = solve_reference(gram(X, 0.8), count)
     solved = eigen.solve(DenseOperator(Gaussian(0.8), X), count, np.ones(60))
     assert solved.eigenvalues == pytest.approx(values, rel=1e-10)
     assert align_signs(solved.coefficients, alpha) == pytest.approx(alpha, abs=1e-9)
@@ -95,7 +95,7 @@ def test_weights_are_repeated_rows(engine):
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])
 def test_blocks_give_the_solution_of_the_full_problem(sigma, monkeypatch):
-    X = groups(4, 6.0, 300)
+    X = draw_clusters(4, 6.0, 300)
     operator = DenseOperator(Gaussian(sigma), X)
     exact = eigen.solve(operator, 6, np.ones(300))
     monkeypatch.setattr(eigen, "DENSE_ROWS", 0)
@@ -108,7 +108,7 @@ def test_blocks_give_the_solution_of_the_full_problem(sigma, monkeypatch):
 
 
 def test_repeated_eigenvalues_are_all_found():
-    X = groups(12, 60.0, 1200)  # twelve separate parts: eleven eigenvalues are one
+    X = draw_clusters(12, 60.0, 1200)  # twelve separate parts: eleven eigenvalues are one
     solved = eigen.solve(DenseOperator(Gaussian(2.0), X), 11, np.ones(1200))
     assert solved.eigenvalues == pytest.approx(np.ones(11), abs=1e-12)
     assert solved.is_unique
@@ -118,7 +118,7 @@ def test_repeated_eigenvalues_are_all_found():
 
 @pytest.mark.parametrize("engine", [TiledOperator, FourierOperator, NystroemOperator])
 def test_engines_agree(engine):
-    X = groups(3, 8.0, 200)
+    X = draw_clusters(3, 8.0, 200)
     exact = eigen.solve(DenseOperator(Gaussian(1.0), X), 2, np.ones(200))
     other = eigen.solve(engine(Gaussian(1.0), X), 2, np.ones(200))
     assert other.converged
@@ -127,7 +127,7 @@ def test_engines_agree(engine):
 
 
 def test_float32_converges():
-    X = groups(3, 8.0, 900).astype(np.float32)
+    X = draw_clusters(3, 8.0, 900).astype(np.float32)
     solved = eigen.solve(TiledOperator(Gaussian(1.0), X), 2, np.ones(900), tol=1e-8, max_iter=60)
     assert solved.converged
 
@@ -165,7 +165,7 @@ def test_a_kernel_without_neighbors_is_rejected():
 @pytest.mark.parametrize("rows", [0, 800])  # solved in blocks, or at once
 def test_isolated_points_are_left_out(engine, rows, monkeypatch):
     monkeypatch.setattr(eigen, "DENSE_ROWS", rows)
-    X = groups(3, 8.0, 200)
+    X = draw_clusters(3, 8.0, 200)
     far = np.vstack([X, [[100.0, 0], [0, 100], [-100, 0], [0, -100]]])
     alone = eigen.solve(engine(Gaussian(1.0), X), 2, np.ones(200))
     solved = eigen.solve(engine(Gaussian(1.0), far), 2, np.ones(204))
@@ -178,7 +178,7 @@ def test_isolated_points_are_left_out(engine, rows, monkeypatch):
 
 
 def test_duplicates_and_represented_rows_are_not_isolated():
-    X = np.vstack([groups(3, 8.0, 60), [[100.0, 0], [0, 100], [-100, 0], [-100, 0]]])
+    X = np.vstack([draw_clusters(3, 8.0, 60), [[100.0, 0], [0, 100], [-100, 0], [-100, 0]]])
     weight = np.r_[np.ones(60), 3.0, 0.5, 1, 1]
     part = eigen.solve(DenseOperator(Gaussian(1.0), X), 2, weight).takes_part
     assert part[60:].tolist() == [True, False, True, True]  # duplicates are similar to each other

@@ -35,7 +35,7 @@ def _one_thread(monkeypatch):
     monkeypatch.setattr(PLAN_MODULE, "available_threads", lambda: 1)
 
 
-def problem(seed, rank=None, n=150):
+def make_problem(seed, rank=None, n=150):
     """Return an operator, the same with a low-rank surrogate, weights and initial centers."""
     generator = np.random.RandomState(seed)
     d = int(generator.randint(2, 7))
@@ -60,7 +60,7 @@ class CountingOperator(DenseOperator):
 
 
 def run_both(seed, rule, tol=1e-9, **options):
-    plain, quick, weight, start = problem(seed, **options)
+    plain, quick, weight, start = make_problem(seed, **options)
     loop = {"sample_weight": weight, "tol": tol, "max_iter": 5000}
     rule = Rule(RULES[rule](len(weight)), Mean())
     return alternate(plain, rule, start, **loop), alternate(quick, rule, start, **loop), quick
@@ -75,7 +75,7 @@ def test_the_loop_ends_at_a_fixed_point_of_the_exact_operator(rule, seed):
         DenseOperator(quick.kernel, quick.X),
         found.rule,
         found.centers,
-        sample_weight=problem(seed)[2],
+        sample_weight=make_problem(seed)[2],
         tol=1e-8,
         max_iter=2,
     )
@@ -97,7 +97,7 @@ def test_an_accurate_factor_gives_the_result_of_the_plain_loop(seed):
 @pytest.mark.parametrize(("formulation", "nu"), [("svdd", 0.4), ("svdd", 0.95), ("ocsvm", 0.95)])
 @pytest.mark.parametrize("seed", range(6))
 def test_one_class_svms_end_at_a_fixed_point_of_the_exact_operator(seed, nu, formulation):
-    plain, quick, weight, _ = problem(seed, rank=60)
+    plain, quick, weight, _ = make_problem(seed, rank=60)
     form = FORMULATIONS[formulation]
     scale = 0.2 if formulation == "svdd" else 0.02 * weight.sum()
     mass = seed_mass(plain, weight, 3, np.random.RandomState(seed))
@@ -128,7 +128,7 @@ def test_an_inaccurate_factor_is_abandoned():
 
 
 def test_without_a_surrogate_steps_are_plain():
-    plain, quick, weight, start = problem(0)
+    plain, quick, weight, start = make_problem(0)
     fuzzy = Rule(Fuzzy(2.0), Mean())
     assert plain.draft is plain
     assert type(make_driver(plain, fuzzy, start, weight)) is Steps
@@ -136,7 +136,7 @@ def test_without_a_surrogate_steps_are_plain():
 
 
 def test_initializations_together_end_like_each_alone():
-    plain, _, weight, _ = problem(1)
+    plain, _, weight, _ = make_problem(1)
     generator = np.random.RandomState(0)
     starts = [
         Mean().centers(seed_mass(plain, weight, 3, generator), weight, None) for _ in range(4)

@@ -19,7 +19,7 @@ from softkern.solvers.steps import Steps
 from softkern.solvers.sweeps import Sweeps
 
 
-def problem(n=700, c=4, dtype=np.float64, seed=0):
+def make_problem(n=700, c=4, dtype=np.float64, seed=0):
     X = make_blobs(n, 3, centers=5, cluster_std=2.0, random_state=seed)[0].astype(dtype)
     generator = np.random.default_rng(seed)
     weight = generator.integers(0, 4, n).astype(dtype)
@@ -51,18 +51,18 @@ def assert_same(swept, plain, rel=1e-9):
 @pytest.mark.parametrize("m", [1.3, 2.0, 2.7])
 @pytest.mark.parametrize("stopping", ["relative", "mean", "sum", "objective"])
 def test_sweeps_equal_the_plain_loop(m, stopping):
-    assert_same(*run_both(*problem(), m=m, stopping=stopping))
+    assert_same(*run_both(*make_problem(), m=m, stopping=stopping))
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 4, 7])
 def test_sweeps_equal_the_plain_loop_at_any_max_iter(max_iter):
-    swept, plain = run_both(*problem(), tol=0.0, max_iter=max_iter)
+    swept, plain = run_both(*make_problem(), tol=0.0, max_iter=max_iter)
     assert swept.n_iter == max_iter
     assert_same(swept, plain)
 
 
 def test_blocks_and_threads_do_not_matter(monkeypatch):
-    X, weight, start = problem()
+    X, weight, start = make_problem()
     whole = run_both(X, weight, start)[0]
     monkeypatch.setattr("softkern.solvers.sweeps.BLOCK_VALUES", 64)
     monkeypatch.setattr("softkern.solvers.sweeps.available_threads", lambda: 3)
@@ -70,7 +70,7 @@ def test_blocks_and_threads_do_not_matter(monkeypatch):
 
 
 def test_points_on_centers_and_vanishing_clusters():
-    X, _, _ = problem(60)
+    X, _, _ = make_problem(60)
     on_points = np.zeros((60, 3))
     on_points[[3, 8, 20], [0, 1, 2]] = 1
     assert_same(*run_both(X, np.ones(60), on_points))
@@ -81,14 +81,14 @@ def test_points_on_centers_and_vanishing_clusters():
 
 
 def test_float32():
-    X, weight, start = problem(dtype=np.float32)
+    X, weight, start = make_problem(dtype=np.float32)
     swept, plain = run_both(X, weight, start, tol=1e-4)
     assert swept.memberships.dtype == np.float32
     assert swept.memberships == pytest.approx(plain.memberships, abs=2e-3)
 
 
 def test_only_fuzzy_means_over_features_are_swept():
-    X, weight, start = problem(30)
+    X, weight, start = make_problem(30)
     operator = FeatureOperator(Linear(), X)
     fuzzy_means = Rule(Fuzzy(2.0), Mean())
     assert type(make_driver(operator, fuzzy_means, Centers(start), weight)) is Sweeps
@@ -99,7 +99,7 @@ def test_only_fuzzy_means_over_features_are_swept():
 
 
 def test_progress_is_shown(capsys):
-    X, weight, start = problem(100)
+    X, weight, start = make_problem(100)
     operator, rule = FeatureOperator(Linear(), X), Rule(Fuzzy(2.0), Mean())
     options = {"sample_weight": weight, "tol": 1e-8, "max_iter": 50, "verbose": True}
     alternate(operator, rule, Centers(start), **options)

@@ -4,7 +4,7 @@ import pytest
 from softkern.splitting.coordinates import fit_coordinates
 
 
-def two_blobs(d, n=600, distance=6.0, seed=0):
+def draw_two_blobs(d, n=600, distance=6.0, seed=0):
     generator = np.random.default_rng(seed)
     way = generator.normal(size=d)
     way *= distance / np.linalg.norm(way)
@@ -14,7 +14,7 @@ def two_blobs(d, n=600, distance=6.0, seed=0):
 
 @pytest.mark.parametrize("d", [4, 10, 50])
 def test_the_midpoint_is_mapped_midway_in_any_number_of_columns(d):
-    X, labels, way = two_blobs(d)
+    X, labels, way = draw_two_blobs(d)
     found, mixture = fit_coordinates(X, labels)
     low, middle, high = found.forward(np.stack([0 * way, way / 2, way]))[:, 0]
     assert abs(high - low) == pytest.approx(6, rel=0.3)
@@ -32,14 +32,14 @@ def test_there_is_one_direction_fewer_than_clusters(count):
 
 
 def test_mapped_clusters_have_unit_spread():
-    X, labels, _ = two_blobs(10, n=3000)
+    X, labels, _ = draw_two_blobs(10, n=3000)
     places = fit_coordinates(X, labels)[0].forward(X)[:, 0]
     for group in (0, 1):
         assert places[labels == group].std() == pytest.approx(1, abs=0.15)
 
 
 def test_new_points_are_mapped_like_fitted_ones():
-    X, labels, _ = two_blobs(6)
+    X, labels, _ = draw_two_blobs(6)
     found, _ = fit_coordinates(X, labels)
     whole = found.forward(X)
     assert np.vstack([found.forward(X[k : k + 1]) for k in range(30)]) == pytest.approx(whole[:30])
@@ -48,14 +48,14 @@ def test_new_points_are_mapped_like_fitted_ones():
 
 
 def test_unit_of_a_column_does_not_matter():
-    X, labels, _ = two_blobs(5)
+    X, labels, _ = draw_two_blobs(5)
     units = np.array([1000, 1e-3, 1, 7, 1e5])
     one, two = (fit_coordinates(A, labels)[0] for A in (X, X * units))
     assert two.forward(X * units) == pytest.approx(one.forward(X), abs=1e-3)
 
 
 def test_a_constant_column_is_ignored():
-    X, labels, _ = two_blobs(5)
+    X, labels, _ = draw_two_blobs(5)
     found, _ = fit_coordinates(np.column_stack([X, np.full(len(X), 7.0)]), labels)
     plain, _ = fit_coordinates(X, labels)
     for value in (7.0, 0.0, 1e6):

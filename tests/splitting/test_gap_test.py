@@ -8,7 +8,7 @@ from softkern.splitting.settings import SPLITTING
 CRITICAL = SPLITTING.critical_depth
 
 
-def slow_excess_mass(values, levels):
+def compute_excess_mass_slowly(values, levels):
     """Compute it from all intervals and all pairs of disjoint intervals, at every level."""
     x = np.sort(values)
     n, largest = len(x), 0.0
@@ -37,7 +37,7 @@ def test_the_excess_mass_of_two_distant_clusters_is_one_half():
 def test_the_levels_evaluated_are_nearly_as_good_as_all(seed):
     generator = np.random.default_rng(seed)
     values = np.r_[generator.normal(size=15), generator.normal(4, 1, 15)]
-    literal = slow_excess_mass(values, np.geomspace(1e-3, 30, 200))
+    literal = compute_excess_mass_slowly(values, np.geomspace(1e-3, 30, 200))
     assert 0.9 * literal <= excess_mass(values) <= 1.02 * literal
 
 

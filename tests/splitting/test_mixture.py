@@ -6,7 +6,7 @@ from sklearn.mixture import GaussianMixture
 from softkern.splitting.mixture import fit_mixture
 
 
-def groups(n, d, distance, seed=0, count=2):
+def draw_clusters(n, d, distance, seed=0, count=2):
     """Draw correlated clusters with centers along different columns. Return their labels too."""
     generator = np.random.default_rng(seed)
     labels = np.arange(n) % count
@@ -25,7 +25,7 @@ def perturb(labels, share, seed=0):
 
 @pytest.mark.parametrize(("d", "count"), [(2, 2), (5, 3), (30, 4)])
 def test_clusters_are_recovered_from_a_poor_initialization(d, count):
-    X, labels = groups(800, d, 8.0, count=count)
+    X, labels = draw_clusters(800, d, 8.0, count=count)
     mixture = fit_mixture(X, perturb(labels, 0.5))
     assert mixture.count == count
     assert adjusted_rand_score(labels, mixture.labels) > 0.98
@@ -33,7 +33,7 @@ def test_clusters_are_recovered_from_a_poor_initialization(d, count):
 
 
 def test_whitened_clusters_are_spherical():
-    X, labels = groups(4000, 5, 8.0, count=3)
+    X, labels = draw_clusters(4000, 5, 8.0, count=3)
     mixture = fit_mixture(X, labels)
     mapped = X @ mixture.whitening
     within = mapped - mixture.centers[mixture.labels]
@@ -44,7 +44,7 @@ def test_whitened_clusters_are_spherical():
 
 
 def test_whitened_distance_equals_the_mahalanobis_distance():
-    X, labels = groups(4000, 4, 8.0)
+    X, labels = draw_clusters(4000, 4, 8.0)
     mixture = fit_mixture(X, labels)
     within = X - np.stack([X[labels == c].mean(axis=0) for c in (0, 1)])[labels]
     way = X[labels == 0].mean(axis=0) - X[labels == 1].mean(axis=0)
@@ -55,7 +55,7 @@ def test_whitened_distance_equals_the_mahalanobis_distance():
 
 
 def test_more_columns_than_rows():
-    X, labels = groups(60, 200, 12.0)
+    X, labels = draw_clusters(60, 200, 12.0)
     mixture = fit_mixture(X, labels)
     assert mixture.count == 2
     assert np.isfinite(X @ mixture.whitening).all()
@@ -63,14 +63,14 @@ def test_more_columns_than_rows():
 
 
 def test_fitted_points_are_assigned_like_new_ones():
-    X, labels = groups(500, 6, 5.0)
+    X, labels = draw_clusters(500, 6, 5.0)
     mixture = fit_mixture(X, labels)
     likeliest = np.argmax(mixture.log_ratios(X @ mixture.whitening), axis=1)
     assert (likeliest == mixture.labels).all()
 
 
 def test_unit_of_a_column_does_not_matter():
-    X, labels = groups(500, 6, 5.0)
+    X, labels = draw_clusters(500, 6, 5.0)
     units = np.array([1, 2, 0.5, 3, 1, 0.2])
     one, two = fit_mixture(X, labels), fit_mixture(X * units, labels)
     assert (one.labels == two.labels).all()
@@ -78,19 +78,19 @@ def test_unit_of_a_column_does_not_matter():
 
 
 def test_no_mixture_where_a_cluster_vanishes():
-    X, labels = groups(200, 3, 5.0)
+    X, labels = draw_clusters(200, 3, 5.0)
     assert fit_mixture(X, np.where(np.arange(200) == 0, 2, labels)) is None
 
 
 def test_a_constant_column_is_ignored():
-    X, labels = groups(300, 3, 6.0)
+    X, labels = draw_clusters(300, 3, 6.0)
     mixture = fit_mixture(np.column_stack([X, np.zeros(300)]), labels)
     assert (mixture.labels == fit_mixture(X, labels).labels).all()
 
 
 def test_chance_correlations_do_not_widen_gaps():
     """The mixture of scikit-learn has no shrinkage: the clusters of few rows seem too far apart."""
-    X, labels = groups(90, 60, 3.0)
+    X, labels = draw_clusters(90, 60, 3.0)
     peer = GaussianMixture(
         2,
         covariance_type="tied",
@@ -98,7 +98,7 @@ def test_chance_correlations_do_not_widen_gaps():
         random_state=0,
     ).fit(X)
     way = peer.means_[0] - peer.means_[1]
-    many, labels_of_many = groups(9000, 60, 3.0)
+    many, labels_of_many = draw_clusters(9000, 60, 3.0)
     expected = fit_mixture(many, labels_of_many).distances[0, 1]
     assert fit_mixture(X, labels).distances[0, 1] < 1.2 * expected
     assert np.sqrt(way @ peer.precisions_ @ way) > 1.5 * expected

@@ -6,7 +6,7 @@ from softkern.splitting import split as module
 from softkern.splitting.split import separations, split, split_into
 
 
-def blobs(n, d, centers, distance, seed=0):
+def draw_clusters(n, d, centers, distance, seed=0):
     """Draw unit normal clusters, each shifted along another column. Return their labels too."""
     generator = np.random.default_rng(seed)
     labels = np.arange(n) % centers
@@ -17,7 +17,7 @@ def blobs(n, d, centers, distance, seed=0):
 
 @pytest.mark.parametrize("d", [4, 10, 30, 100])
 def test_two_blobs_are_found_in_any_number_of_columns(d):
-    X, labels = blobs(600, d, 2, 5.0, seed=d)
+    X, labels = draw_clusters(600, d, 2, 5.0, seed=d)
     found = split(X)
     assert found.max() == 1
     assert adjusted_rand_score(labels, found) > 0.9
@@ -41,13 +41,13 @@ def test_one_cluster_is_not_split(draw, n, d):
 
 @pytest.mark.parametrize("count", [3, 5])
 def test_several_clusters_are_found(count):
-    X, labels = blobs(120 * count, 8, count, 9.0)
+    X, labels = draw_clusters(120 * count, 8, count, 9.0)
     assert adjusted_rand_score(labels, split(X)) > 0.97
 
 
 def test_clusters_within_clusters_are_found():
     """Two near clusters beside a distant one are separated only in a table of their own rows."""
-    X, labels = blobs(900, 6, 3, 5.5)
+    X, labels = draw_clusters(900, 6, 3, 5.5)
     X[labels == 2, 5] += 60
     assert adjusted_rand_score(labels, split(X)) > 0.9
 
@@ -61,20 +61,20 @@ def test_a_small_cluster_is_found_unless_below_min_cluster():
 
 
 def test_offset_and_unit_do_not_matter():
-    X, _ = blobs(300, 5, 2, 5.0)
+    X, _ = draw_clusters(300, 5, 2, 5.0)
     moved = X * [1000, 1e-3, 1, 1, 7] + [0, 9, 1e4, 0, 3]
     assert adjusted_rand_score(split(X), split(moved)) > 0.99
 
 
 def test_the_largest_cluster_is_the_first():
-    X, labels = blobs(600, 6, 3, 9.0)
+    X, labels = draw_clusters(600, 6, 3, 9.0)
     kept = (labels == 1) | (np.arange(600) % 4 == 0) | ((labels == 2) & (np.arange(600) % 2 == 0))
     for found in (split(X[kept]), split_into(X[kept], 3), split_into(X[kept], 4)):
         assert (np.diff(np.bincount(found)) <= 0).all()
 
 
 def test_clusters_do_not_depend_on_the_seed():
-    X, _ = blobs(400, 6, 2, 6.0)
+    X, _ = draw_clusters(400, 6, 2, 6.0)
     assert adjusted_rand_score(split(X, 0), split(X, 1)) > 0.97
 
 
@@ -86,7 +86,7 @@ def test_small_tables_are_one_cluster(shape):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
 def test_split_into_returns_the_given_number_of_clusters(count):
-    X, labels = blobs(300, 6, 3, 9.0)
+    X, labels = draw_clusters(300, 6, 3, 9.0)
     found = split_into(X, count)
     assert sorted(set(found.tolist())) == list(range(count))
     if count == 3:
@@ -99,7 +99,7 @@ def test_there_are_no_more_clusters_than_distinct_rows():
 
 
 def test_separation_is_below_one_by_chance_and_above_between_clusters():
-    X, labels = blobs(600, 10, 2, 6.0)
+    X, labels = draw_clusters(600, 10, 2, 6.0)
     assert separations(X, labels)[0, 1] > 1.5
     one = np.random.default_rng(0).normal(size=(600, 10))
     halves = (one[:, 0] > 0).astype(int)
@@ -110,7 +110,7 @@ def test_separation_is_below_one_by_chance_and_above_between_clusters():
 
 
 def test_separation_of_a_single_row_is_zero():
-    X, labels = blobs(100, 4, 2, 6.0)
+    X, labels = draw_clusters(100, 4, 2, 6.0)
     assert separations(X, np.where(np.arange(100) == 0, 2, labels))[2, 0] == 0
 
 
