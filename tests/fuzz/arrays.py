@@ -203,7 +203,7 @@ def _check_results(fitted: Any, X: Any) -> tuple[str, str]:
         return "differs", f"predict(X) and labels_ in {int((labels != again).sum())} rows"
     try:
         from_state(to_state(fitted))
-    except ValueError as error:  # a fitted model holds what `models.entries` declares
+    except ValueError as error:  # an attribute that `state_schema` does not declare
         return "undeclared", str(error)
     new = _new_points(X)
     for name in (name for name in METHODS if hasattr(fitted, name)):

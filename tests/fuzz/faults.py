@@ -33,7 +33,7 @@ from softkern.tables.cli import main as program
 from softkern.tables.cli import run
 
 OLD, NEW = 40, 60
-SECONDS = 60  # after which a run counts as hung
+SECONDS = 60  # a run that takes longer counts as hung
 NOBODY = 65534
 MESSAGES = "messages.txt"
 Start = Callable[[], None]
@@ -67,7 +67,7 @@ class Place:
 
     def fork(self, arguments: list[str], prepare: Start = lambda: None) -> int:
         """Run the program in a child process, and return its id."""
-        sys.stdout.flush()  # or the child prints it as well
+        sys.stdout.flush()  # otherwise the child prints the buffer as well
         child = os.fork()
         if child:
             return child
@@ -107,7 +107,7 @@ class Place:
         return text
 
     def state(self) -> str:
-        """Return "old", "new", "none" without run.json, or what is inconsistent."""
+        """Return "old", "new", "none" (no run.json), or a description of the inconsistency."""
         if not (self.out / "run.json").exists():
             return "none"
         try:
@@ -233,7 +233,7 @@ MAY_LACK = ("SIGKILL", "SIGKILL among moves")  # these may leave no results
 
 
 def run_fault(place: Place, name: str, seed: int, usual: float) -> tuple[str, int, str]:
-    """Return the state of the folder after a fault, the exit code, and what is wrong."""
+    """Return the state of the folder after a fault, the exit code, and the problem, if any."""
     place.restore()
     code = FAULTS[name](place, random.Random(f"{name} {seed}"), usual)
     state, messages = place.state(), place.messages()

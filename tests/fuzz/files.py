@@ -1,8 +1,8 @@
-"""Model files that were altered with care: the digests are right, what they hold is not.
+"""Altered model files: the digests are correct, but the contents are not.
 
-A case is the name of an original and a list of changes, each a plain value, so that one that ever
-failed is kept as a line of a file. An altered file is rejected when it is loaded, or the model that
-comes of it answers; whether the answers are sensible nobody can know.
+A case is the name of an original and a list of changes, each a plain value. A case that failed once
+is stored as one line of a file. Loading an altered file raises an error, or the loaded model
+returns results without an unclear error. Whether these results make sense is not tested.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ VALUES = [None, True, -1, 0, 1, 10**9, 2**63, 1e308, -1.5, "", "x", [], {}, [1, 
 TYPES = ["f4", "f8", "i8", "i4", "u1", "?"]
 HOWS = ["cut", "type", "turn", "number", "odd number", "largest"]
 ODD = ["nan", "inf", "-1e300", "1e-320", "0", "-1", "100"]
-ANSWERS = ("predict", "memberships", "outlier_scores", "overlap_scores", "score_samples")
+METHODS = ("predict", "memberships", "outlier_scores", "overlap_scores", "score_samples")
 
-Document = tuple[dict[str, Any], dict[str, Any]]  # and the arrays
+Document = tuple[dict[str, Any], dict[str, Any]]  # the document and the arrays by name
 
 
 @dataclass(frozen=True)
 class Case:
-    """An original, and what is done to it."""
+    """An original, and the changes to make."""
 
     original: str
     changes: tuple[dict[str, Any], ...]
 
 
 def read(path: Path) -> Document:
-    """The document and the arrays of a model file."""
+    """Return the document and the arrays of a model file."""
     with safe_open(path, framework="numpy") as file:
         document = json.loads(file.metadata()[files.DOCUMENT])
         return document, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
 def write(path: Path, document: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """A model file of these, with digests that are right."""
+    """Write a model file with correct digests."""
     document = {name: value for name, value in document.items() if name != "digest"}
     document["arrays"] = files._digest_of_arrays(arrays)
     text = json.dumps(document | {"digest": files._digest(document)})
@@ -70,7 +70,7 @@ def write(path: Path, document: dict[str, Any], arrays: dict[str, Any]) -> None:
 
 @cache
 def originals() -> dict[str, Document]:
-    """Of every model, and of ways of fitting that leave other parts."""
+    """Return a file of every model, and files of fits that store other attributes."""
     found = {path.stem: read(path) for path in sorted(FOLDER.glob("*.safetensors"))}
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(15, 6)), rng.normal(size=(15, 6)) + 6])
@@ -101,62 +101,64 @@ def originals() -> dict[str, Document]:
 
 
 def draw(seed: int) -> Case:
-    """The case of a seed: one to three changes."""
+    """Draw the case of a seed: one to three changes."""
     rng = random.Random(seed)
     name = rng.choice(sorted(originals()))
     document, arrays = originals()[name]
-    places = _places(document["state"])
+    paths = _paths(document["state"])
     changes = [
-        _drawn_array(arrays, rng) if rng.random() < 0.5 else _drawn_plain(document, places, rng)
+        _draw_array_change(arrays, rng)
+        if rng.random() < 0.5
+        else _draw_entry_change(document, paths, rng)
         for _ in range(rng.choice([1, 1, 1, 2, 3]))
     ]
     return Case(name, tuple(changes))
 
 
-def _places(state: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The way to every entry of a state, as keys and places one after the other."""
+def _paths(state: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the path to every entry of a nested state, as a tuple of keys and indices."""
     keys: Any = state if isinstance(state, dict) else ()
     keys = range(len(state)) if isinstance(state, list) else keys
-    return [found for key in keys for found in ((*way, key), *_places(state[key], (*way, key)))]
+    return [found for key in keys for found in ((*path, key), *_paths(state[key], (*path, key)))]
 
 
-def _drawn_plain(
-    document: Any, places: list[tuple[Any, ...]], rng: random.Random
+def _draw_entry_change(
+    document: Any, paths: list[tuple[Any, ...]], rng: random.Random
 ) -> dict[str, Any]:
-    way, how = rng.choice(places), rng.randrange(4)
+    path, how = rng.choice(paths), rng.randrange(4)
     if how == 0:
-        return {"at": list(way), "drop": True}
+        return {"at": list(path), "drop": True}
     if how == 1:  # another part of the same file
         found = document["state"]
-        for key in rng.choice(places):
+        for key in rng.choice(paths):
             found = found[key]
-        return {"at": list(way), "to": found}
-    return {"at": list(way), "to": rng.choice(VALUES)}
+        return {"at": list(path), "to": found}
+    return {"at": list(path), "to": rng.choice(VALUES)}
 
 
-def _drawn_array(arrays: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+def _draw_array_change(arrays: dict[str, Any], rng: random.Random) -> dict[str, Any]:
     name = rng.choice(sorted(arrays))
     change = {"array": name, "how": rng.choice(HOWS), "place": rng.randrange(10**6)}
     return change | {"type": rng.choice(TYPES), "number": rng.choice(ODD)}
 
 
-def altered(case: Case) -> Document:
-    """The document and arrays of a case; changes that another one made impossible are left out."""
+def alter(case: Case) -> Document:
+    """Return the document and arrays of a case. Skip changes that earlier ones made impossible."""
     document, arrays = originals()[case.original]
     document, arrays = copy.deepcopy(document), dict(arrays)
     for change in case.changes:
         if "array" in change:
             with np.errstate(all="ignore"):
-                arrays[change["array"]] = _changed(np.array(arrays[change["array"]]), change)
+                arrays[change["array"]] = _change_array(np.array(arrays[change["array"]]), change)
         else:
-            _change_plain(document["state"], change)
+            _change_entry(document["state"], change)
     return document, arrays
 
 
-def _change_plain(state: Any, change: dict[str, Any]) -> None:
-    *way, last = change["at"]
+def _change_entry(state: Any, change: dict[str, Any]) -> None:
+    *path, last = change["at"]
     try:
-        for key in way:
+        for key in path:
             state = state[key]
         if "drop" in change:
             del state[last]
@@ -166,7 +168,7 @@ def _change_plain(state: Any, change: dict[str, Any]) -> None:
         return
 
 
-def _changed(array: Any, change: dict[str, Any]) -> Any:
+def _change_array(array: Any, change: dict[str, Any]) -> Any:
     how, at = change["how"], change["place"] % (array.size or 1)
     if how == "cut" and array.ndim:
         array = array[:-1]
@@ -182,8 +184,8 @@ def _changed(array: Any, change: dict[str, Any]) -> Any:
 
 
 def outcome(case: Case, path: Path) -> tuple[str, str]:
-    """What came of loading the file, which is written to the path, and of asking the model."""
-    write(path, *altered(case))
+    """Write the file, load it and use the model. Return the outcome in one word, and details."""
+    write(path, *alter(case))
     with warnings.catch_warnings(), time_limit():
         warnings.simplefilter("ignore")
         try:
@@ -193,7 +195,7 @@ def outcome(case: Case, path: Path) -> tuple[str, str]:
         except Exception as error:
             return classify_failure(error)
         try:
-            _ask(model)
+            _call_methods(model)
         except ValueError as error:
             return classify_rejection(error)
         except Exception as error:
@@ -201,8 +203,8 @@ def outcome(case: Case, path: Path) -> tuple[str, str]:
     return "works", ""
 
 
-def _ask(model: Any) -> None:
-    """All that a model says of new rows and of itself."""
+def _call_methods(model: Any) -> None:
+    """Call every method of a model that returns results, and its representations."""
     check_is_fitted(model)
     rng, d = np.random.default_rng(0), model.n_features_in_
     X: Any = rng.normal(size=(7, d))
@@ -212,7 +214,7 @@ def _ask(model: Any) -> None:
         )
     elif hasattr(model, "feature_names_in_"):
         X = pd.DataFrame(X, columns=model.feature_names_in_)
-    for name in ANSWERS:
+    for name in METHODS:
         if hasattr(model, name):
             getattr(model, name)(X)
     softkern.rank_points(model)

@@ -1,7 +1,7 @@
 """Laws that hold for every model on ordinary data, for any kernel, engine and dtype.
 
 A case names the law and the fit. The law "holds" or is "broken". Fits that warn that they did not
-converge, or that centers coincide, are skipped: there rounding decides.
+converge, or that centers coincide, are skipped, because rounding may decide their results.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ UNCERTAIN = (
 
 @dataclass(frozen=True)
 class Case:
-    """A law, and the fit that it is tested on."""
+    """A law, and the fit on which it is tested."""
 
     law: str
     estimator: str
@@ -96,14 +96,14 @@ def model(case: Case) -> Any:
     return cls(**{name: value for name, value in params.items() if name in accepted})
 
 
-def fitted(case: Case, X: Any, weight: Any = None) -> Any:
+def fit_case(case: Case, X: Any, weight: Any = None) -> Any:
     """Fit the model of a case, or raise an UncertainError."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fit = model(case).fit(X, sample_weight=weight)
+        result = model(case).fit(X, sample_weight=weight)
     if any(issubclass(w.category, UNCERTAIN) for w in caught):
         raise UncertainError(str(caught[0].message))
-    return fit
+    return result
 
 
 def _difference(one: Any, two: Any, X: Any, Y: Any, allowed: float) -> str:
@@ -133,19 +133,19 @@ def _is_certain(memberships: Any, allowed: float) -> bool:
 def _weights(case: Case) -> str:
     X, rng = data(case), np.random.default_rng(case.seed + 1)
     counts = rng.integers(0, 4, case.n) + (np.arange(case.n) < 3)
-    repeated = fitted(case, np.repeat(X, counts, axis=0))
-    return _difference(fitted(case, X, counts), repeated, X, X, CLOSE)
+    repeated = fit_case(case, np.repeat(X, counts, axis=0))
+    return _difference(fit_case(case, X, counts), repeated, X, X, CLOSE)
 
 
 def _order(case: Case) -> str:
     X = data(case)
     order = np.random.default_rng(case.seed + 1).permutation(case.n)
-    return _difference(fitted(case, X), fitted(case, X[order]), X, X, CLOSE)
+    return _difference(fit_case(case, X), fit_case(case, X[order]), X, X, CLOSE)
 
 
 def _file(case: Case) -> str:
     X = data(case)
-    one = fitted(case, X)
+    one = fit_case(case, X)
     with tempfile.TemporaryDirectory() as folder:
         softkern.save(one, Path(folder) / "model.safetensors")
         two = softkern.load(Path(folder) / "model.safetensors")
@@ -159,25 +159,25 @@ def _file(case: Case) -> str:
 def _unit(case: Case) -> str:
     X = data(case)
     unit = 2.0 ** np.random.default_rng(case.seed + 1).integers(-30, 31)
-    return _difference(fitted(case, X), fitted(case, X * unit), X, X * unit, CLOSE)
+    return _difference(fit_case(case, X), fit_case(case, X * unit), X, X * unit, CLOSE)
 
 
 def _shift(case: Case) -> str:
     X = np.round(data(case), 3)
     shift = np.random.default_rng(case.seed + 1).integers(-200, 201, case.d)
-    return _difference(fitted(case, X), fitted(case, X + shift), X, X + shift, CLOSE)
+    return _difference(fit_case(case, X), fit_case(case, X + shift), X, X + shift, CLOSE)
 
 
 def _digits(case: Case) -> str:
     X = data(case).astype(np.float32)
     if case.estimator in ("AutoClustering", "AlphaCutClustering") or case.groups == 1:
         raise UncertainError("whether a group is split may be chance")
-    return _difference(fitted(case, X.astype(np.float64)), fitted(case, X), X, X, COARSE)
+    return _difference(fit_case(case, X.astype(np.float64)), fit_case(case, X), X, X, COARSE)
 
 
 def _training(case: Case) -> str:
     X = data(case)
-    one = fitted(case, X)
+    one = fit_case(case, X)
     largest = float(np.abs(one.memberships(X) - one.memberships_).max(initial=0))
     if largest > CLOSE:
         return f"memberships of training points differ by {largest:.2g}"

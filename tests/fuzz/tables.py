@@ -1,8 +1,8 @@
 """Malformed tables through the command line: analyzed and scored, or rejected in one sentence.
 
-A case is a file's ending, its bytes and the options, so that one that ever failed is kept as a line
-of a file. Tables are written oddly (separators, quotes, encodings, ragged lines, cells that are no
-numbers), and some are damaged afterwards, in every format.
+A case consists of the extension of a file, its bytes and the options. A case that failed once is
+stored as one line of a file. Tables have unusual separators, quotes, encodings, ragged lines and
+cells that are not numbers. In every format, some tables are damaged after they are written.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ CODES = {0: "works", 2: "rejected", 3: "rejected", 5: "rejected", 6: "rejected"}
 
 @dataclass(frozen=True)
 class Case:
-    """A file, as its ending and its bytes in base 64, and how it is read."""
+    """The extension of a file, its bytes in base 64, and the options of the command line."""
 
     kind: str
     data: str
@@ -67,12 +67,12 @@ class Case:
 
 
 def draw(seed: int) -> Case:
-    """The case of a seed."""
+    """Draw the case of a seed."""
     rng = np.random.default_rng(seed)
     kind = str(rng.choice(KINDS))
     data = _table(kind, rng)
     if rng.random() < 0.4:
-        data = damaged(data, rng)
+        data = damage(data, rng)
     options = OPTIONS[int(rng.integers(len(OPTIONS)))]
     return Case(kind, base64.b64encode(data).decode(), options)
 
@@ -92,7 +92,9 @@ def _table(kind: str, rng: np.random.Generator) -> bytes:
     if kind == "jsonl":
         rows = [dict(zip(names, row, strict=True)) for row in cells]
         return "\n".join(json.dumps(row) for row in rows).encode()
-    text = _written(names, cells, "\t" if kind == "tsv" else str(rng.choice([",", ";", "|"])), rng)
+    text = _format_lines(
+        names, cells, "\t" if kind == "tsv" else str(rng.choice([",", ";", "|"])), rng
+    )
     data = text.encode(str(rng.choice(["utf-8", "utf-8-sig", "latin-1", "utf-16"])), "replace")
     return gzip.compress(data, mtime=0) if kind == "csv.gz" else data
 
@@ -118,8 +120,10 @@ def _columnar(kind: str, cells: list[list[Any]], names: list[str]) -> bytes:
     return file.getvalue()
 
 
-def _written(names: list[str], rows: list[list[str]], mark: str, rng: np.random.Generator) -> str:
-    """Lines of text, quoted where they must be and sometimes not, some too long or too short."""
+def _format_lines(
+    names: list[str], rows: list[list[str]], mark: str, rng: np.random.Generator
+) -> str:
+    """Return lines of text. Required quotes are sometimes missing, some lines too long or short."""
     is_quoted = rng.random() < 0.7
 
     def line(cells: list[str]) -> str:
@@ -140,8 +144,8 @@ def _written(names: list[str], rows: list[list[str]], mark: str, rng: np.random.
     return end.join(lines) + (end if rng.random() < 0.8 else "")
 
 
-def damaged(original: bytes, rng: np.random.Generator) -> bytes:
-    """Some bytes changed, cut out, doubled, or the end cut off."""
+def damage(original: bytes, rng: np.random.Generator) -> bytes:
+    """Return a copy with some bytes changed, removed or repeated, or without its end."""
     data = bytearray(original)
     for _ in range(int(rng.integers(1, 6))):
         at, length = int(rng.integers(len(data) or 1)), int(rng.integers(1, 9))
@@ -159,7 +163,7 @@ def damaged(original: bytes, rng: np.random.Generator) -> bytes:
 
 @cache
 def _model() -> bytes:
-    """A model of two columns that other tables are scored with."""
+    """Return the file of a model with two columns, to score other tables."""
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 9])
     with tempfile.TemporaryDirectory() as folder:
@@ -170,7 +174,7 @@ def _model() -> bytes:
 
 
 def outcome(case: Case) -> tuple[str, str]:
-    """What came of the table, analyzed and scored, in a folder that is gone afterwards."""
+    """Analyze and score the table. Return the outcome in one word, and details."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         table, model, out = folder / f"table.{case.kind}", folder / "m.safetensors", folder / "out"
@@ -181,7 +185,7 @@ def outcome(case: Case) -> tuple[str, str]:
             ["score", str(model), str(table), "-o", str(folder / "s.csv"), "-q"],
         ]
         for command in commands:
-            word, detail = _ran(command)
+            word, detail = _run_quietly(command)
             if word not in ("works", "rejected"):
                 return word, f"{command[0]}: {detail}"
             left = sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
@@ -194,7 +198,7 @@ def outcome(case: Case) -> tuple[str, str]:
     return first
 
 
-def _ran(command: list[str]) -> tuple[str, str]:
+def _run_quietly(command: list[str]) -> tuple[str, str]:
     errors, output = io.StringIO(), io.StringIO()
     with (
         warnings.catch_warnings(),

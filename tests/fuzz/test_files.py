@@ -1,4 +1,4 @@
-"""An altered file is rejected when it is loaded, or its model gives results."""
+"""Loading an altered file raises an error, or the model returns results."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Damaged tables are read or rejected in one sentence, without traceback or other exit codes."""
+"""Damaged tables are read, or rejected in one sentence without a traceback."""
 
 import gzip
 import io
@@ -11,15 +11,15 @@ import pytest
 
 from softkern.tables.io import TableError, open_table
 from tests.fuzz.outcomes import PASSED
-from tests.fuzz.tables import Case, damaged, draw, outcome
+from tests.fuzz.tables import Case, damage, draw, outcome
 
 CORPUS = Path(__file__).with_name("tables.jsonl")  # cases that failed once; never remove any
-CASES = 120  # of every kind of file
+CASES = 120  # per file format
 FRESH = range(100_000, 100_030)
 
 
 def originals():
-    """Files of every kind that can be read, as bytes."""
+    """Return one file of every readable format, as bytes."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(20, 3)), columns=["a", "b", "c"])
     table["word"] = [f"w{i % 3}" for i in range(20)]
@@ -64,11 +64,11 @@ def test_malformed_tables_are_analyzed_and_scored_or_rejected():
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "xlsx", "npy", "csv.gz"])
 @pytest.mark.filterwarnings("ignore")
-def test_damaged_tables(kind, tmp_path):
+def test_damaged_tables_are_read_or_rejected(kind, tmp_path):
     original, path = originals()[kind], tmp_path / f"table.{kind}"
     messages = []
     for seed in range(CASES):
-        path.write_bytes(damaged(original, np.random.default_rng(seed)))
+        path.write_bytes(damage(original, np.random.default_rng(seed)))
         try:
             with open_table(str(path)) as reader:
                 reader.read()
@@ -78,8 +78,8 @@ def test_damaged_tables(kind, tmp_path):
     assert len(messages) < CASES or kind in ("xlsx", "csv.gz", "parquet")
 
 
-def test_thousands_of_columns_of_one_name(tmp_path):
-    """Each gets a number of its own, in one pass."""
+def test_thousands_of_columns_with_the_same_name(tmp_path):
+    """Each column gets a different number, in one pass."""
     path = tmp_path / "wide.csv"
     path.write_text(",".join(["x"] * 3000) + "\n" + ",".join(["1"] * 3000) + "\n")
     with open_table(str(path)) as reader:
