@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture
 def write(tmp_path):
-    """Writes text or bytes into a file, whose name it returns."""
+    """Return a function that writes text or bytes to a file and returns its path."""
 
     def write(data, name="table.csv"):
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""Raw tables in Python: prepared as on the command line, and saved with the model."""
+"""Raw tables in Python: preparation as on the command line, saved with the model."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.test_files import assert_same
 
 @pytest.fixture(scope="module")
 def customers():
-    """Two groups in age and amount, and the usual columns beside them. Row 7 has no number."""
+    """Two groups that differ in age and amount, and other common columns. Row 7 has no numbers."""
     rng = np.random.default_rng(0)
     group = np.arange(300) % 2
     table = pd.DataFrame(
@@ -44,7 +44,7 @@ def model(customers):
     return softkern.cluster(customers)
 
 
-def test_a_raw_table(customers, model):
+def test_raw_tables_are_prepared(customers, model):
     others = np.arange(300) != 7
     assert model.n_clusters_ == 2
     assert adjusted_rand_score(np.arange(300)[others] % 2, model.labels_[others]) > 0.95
@@ -58,7 +58,7 @@ def test_a_raw_table(customers, model):
         "left out 'city': text column; use categories=['city'] to include it",
     ):
         assert words in text
-    assert "--" not in text  # those are options of the command line
+    assert "--" not in text  # notes in Python name no options of the command line
     assert "numbers the rows" in model._repr_html_inner()
 
 
@@ -76,10 +76,10 @@ def test_a_row_without_any_value_is_in_no_cluster_and_no_outlier(customers, mode
 def test_training_rows_are_predicted_like_new_ones(customers, model):
     assert np.array_equal(model.predict(customers), model.labels_)
     assert model.memberships(customers) == pytest.approx(model.memberships_, abs=1e-6)
-    # by name, in any order; those that were left out need not be there
+    # columns match by name in any order, and excluded columns may be missing
     others = customers[["visits", "spent", "distance", "age"]]
     assert np.array_equal(model.predict(others), model.labels_)
-    assert np.array_equal(model.predict(customers.to_numpy()), model.labels_)  # by place
+    assert np.array_equal(model.predict(customers.to_numpy()), model.labels_)  # by position
     with pytest.raises(DataError, match="lacks 'age'"):
         model.predict(customers.drop(columns="age"))
     with pytest.raises(ValueError, match="features"):
@@ -103,7 +103,7 @@ def test_the_command_line_gives_the_same_result(customers, model, tmp_path, monk
         assert np.isnan(scored["label"][7])
 
 
-def test_files_and_copies_keep_the_preparation(customers, model, tmp_path):
+def test_files_and_clones_keep_the_preparation(customers, model, tmp_path):
     softkern.save(model, tmp_path / "model.safetensors")
     again = softkern.load(tmp_path / "model.safetensors")
     assert again.notes_ == model.notes_
@@ -147,7 +147,7 @@ def test_other_kinds_of_dataframes():
 
 
 def test_blank_text_is_missing():
-    """As in a file: a column of numbers stays one, and "" is no category."""
+    """As in a file, a column of numbers stays numeric, and "" is not a category."""
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"a": rng.normal(size=40), "b": rng.normal(size=40).astype(str)})
     table["kind"] = ["x", "y"] * 20

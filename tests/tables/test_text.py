@@ -1,4 +1,4 @@
-"""How numbers, days, ranges and notes are written."""
+"""Formatting of numbers, days, ranges and notes."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_rows_that_are_not_flagged_have_no_grade():
     assert grade(4.5, is_outlier=False) == ""
 
 
-def test_a_result_in_one_sentence():
+def test_results_are_summarized_in_one_sentence():
     X = np.random.default_rng(0).normal(size=(300, 2))
     X[0] = 30
     ranks = rank_points(OneClassPCM().fit(X))

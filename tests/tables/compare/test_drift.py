@@ -25,7 +25,7 @@ def test_a_shifted_column_comes_first(seed):
 
 
 def test_false_alarms_are_rare_without_drift():
-    """One table in twenty at most, however many columns."""
+    """At most one table in twenty has a false alarm, for any number of columns."""
     alarms = 0
     for seed in range(60):
         before, after = numbers(seed, d=20), numbers(1000 + seed, d=20)
@@ -44,7 +44,7 @@ def test_distances_do_not_depend_on_units():
         assert one.shift == pytest.approx(two.shift)
 
 
-def test_a_spread_that_changes_is_seen_without_a_shift():
+def test_a_changed_spread_is_detected_without_a_shift():
     before, after = numbers(0, n=1000), numbers(1, n=1000)
     after["c3"] *= 3
     first = column_drift(before, after)[0]
@@ -74,7 +74,7 @@ def test_constant_columns():
     assert found["b"].shift > 0
 
 
-def test_few_rows_prove_nothing():
+def test_drift_of_few_rows_is_not_significant():
     before, after = numbers(0, n=200, d=3), numbers(1, n=1, d=3)
     assert all(drift.is_chance for drift in column_drift(before, after))
     assert all(
@@ -83,7 +83,7 @@ def test_few_rows_prove_nothing():
     )
 
 
-def test_text():
+def test_drift_of_text():
     words = np.array(["north", "south", "west"])
     rng = np.random.default_rng(0)
     before = pd.DataFrame({"same": words[rng.integers(0, 3, 300)], "other": "north"})
@@ -120,7 +120,7 @@ def test_numbers_that_become_text_are_named():
     assert same.distance == 0
 
 
-def test_row_names_are_left_out():
+def test_identifiers_and_dates_are_not_compared():
     n = 60
     table = pd.DataFrame(
         {
@@ -139,10 +139,10 @@ def test_row_names_are_left_out():
         "not compared: 'day' (dates)",
     ]
     preparation = TablePreparation(columns=["row", "paid"]).fit(table[["row", "paid"]])
-    assert "row" in comparable_columns(table, preparation)[0]  # what a model uses is compared
+    assert "row" in comparable_columns(table, preparation)[0]  # columns of the model are compared
 
 
-def test_drift_in_one_sentence():
+def test_drift_is_summarized_in_one_sentence():
     before, after = numbers(0, d=3), numbers(1, d=3)
     assert summarize_drift(column_drift(before, after)) == (
         "no statistically significant drift in 3 columns."

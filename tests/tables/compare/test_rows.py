@@ -42,7 +42,7 @@ def test_order_does_not_matter_with_identifiers():
     assert not compare_points(one, turned, key="row").is_same
 
 
-def test_moved_rows_come_first_the_clearest_before_others():
+def test_moved_rows_come_first_and_clear_moves_before_others():
     before = points(np.repeat([0, 1], 20), outliers=[30])
     after = points(np.repeat([0, 1], 20), outliers=[31])
     after.loc[[3, 7, 9], "label"] = 1
@@ -54,8 +54,8 @@ def test_moved_rows_come_first_the_clearest_before_others():
     ]
     assert found.rows["row_after"].tolist() == [8, 10, 4, 31, 32]
     assert (found.moved, found.outliers_new, found.outliers_gone) == (3, 1, 1)
-    said = "2 clusters now, 2 before; 3 of 40 rows moved; 1 new outlier"
-    assert summarize_points(found) == f"{said}; 1 row is no longer outlying."
+    text = "2 clusters now, 2 before; 3 of 40 rows moved; 1 new outlier"
+    assert summarize_points(found) == f"{text}; 1 row is no longer outlying."
 
 
 def test_rows_are_added_and_removed():
@@ -78,18 +78,18 @@ def test_identifiers_that_name_several_rows_are_ignored():
 
 
 def test_clusters_of_one_model_match_by_number():
-    """All rows of 0 moved to 1: one model has not renamed its clusters."""
+    """All rows of cluster 0 moved to cluster 1: a model does not rename its clusters."""
     before, after = points(np.repeat([0, 1], 10)), points(np.repeat([1, 1], 10))
     found = compare_points(before, after, is_same_model=True)
     assert (found.moved, found.match.gone, found.match.merged) == (10, [0], {})
-    said = "cluster 0 has no rows now; 10 of 20 rows moved, 10 of them from cluster 0 to cluster 1"
-    assert said in summarize_points(found)
+    text = "cluster 0 has no rows now; 10 of 20 rows moved, 10 of them from cluster 0 to cluster 1"
+    assert text in summarize_points(found)
 
 
 def test_without_shared_rows_clusters_are_matched_by_the_model():
     before, after = points(np.repeat([0, 1], 10)), points(np.repeat([1, 0], [8, 6]), outliers=[1])
-    seen = np.repeat([0, 1], [8, 6])
-    found = compare_points(before, after, key=None, labels_by_old_model=seen)
+    assigned = np.repeat([0, 1], [8, 6])
+    found = compare_points(before, after, key=None, labels_by_old_model=assigned)
     assert (found.match.pairs, found.shared, found.adjusted_rand_index) == ({0: 1, 1: 0}, 0, 1)
     assert not found.is_same
     assert summarize_points(found).endswith("outliers: 0 of 20 rows before, 1 of 14 rows now.")
@@ -105,7 +105,7 @@ def test_very_few_rows(n):
     assert compare_points(one, one).is_same
 
 
-def test_merged_clusters_in_one_sentence():
+def test_merged_clusters_are_summarized_in_one_sentence():
     before, after = points([0, 0, 0, 0, 1, 1, 2, 2]), points([0, 0, 0, 1, 1, 1, 1, 1])
     assert summarize_points(compare_points(before, after)) == (
         "2 clusters now, 3 before: clusters 1 and 2 merged into 1; 1 of 8 rows moved."

@@ -1,4 +1,4 @@
-"""Which columns are named, one after the other."""
+"""Selection of the columns that explain an outlier."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
 
 
-def causes_of(X, bandwidth=0.7):
-    """Of usual rows in which no value counts as far out by itself, unless it is beyond 4."""
+def fit_attribution(X, bandwidth=0.7):
+    """Fit an attribution to typical rows. A single value counts as extreme beyond 4."""
     weight = np.ones(len(X))
     densities = (
         KernelDensity(Gaussian(np.full(X.shape[1], bandwidth)), X, weight),
@@ -21,8 +21,8 @@ def causes_of(X, bandwidth=0.7):
     return Attribution(*parts, lambda x, column, cluster: abs(x) > 4)
 
 
-def named(X, row, most=3):
-    return causes_of(X).find(np.asarray(row, dtype=float)[None], np.zeros(1, int), most)[0]
+def find_causes(X, row, most=3):
+    return fit_attribution(X).find(np.asarray(row, dtype=float)[None], np.zeros(1, int), most)[0]
 
 
 @pytest.fixture
@@ -30,53 +30,53 @@ def X():
     return np.random.default_rng(0).normal(size=(400, 5))
 
 
-def test_a_single_far_column(X):
-    found = named(X, [0, 9, 0.3, -0.4, 0.1])
+def test_a_single_extreme_column_is_found(X):
+    found = find_causes(X, [0, 9, 0.3, -0.4, 0.1])
     assert found.columns == [1]
     assert found.partner is None
 
 
-def test_a_column_masked_by_another():
-    """Two columns that go together, both far out and alike: each is as the other one says."""
+def test_columns_that_mask_each_other_are_found():
+    """Two correlated columns have the same extreme value: each predicts the other."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 5))
     X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=400)
-    found = named(X, [9, 9, 0.3, -0.4, 0.1])
+    found = find_causes(X, [9, 9, 0.3, -0.4, 0.1])
     assert sorted(found.columns[:2]) == [0, 1]
 
 
-def test_several_far_columns_up_to_the_limit(X):
+def test_extreme_columns_are_found_up_to_the_limit(X):
     row = [8, -8, 0.2, 8, 0]
-    assert sorted(named(X, row).columns) == [0, 1, 3]
-    assert len(named(X, row, most=2).columns) == 2
-    assert len(named(X, row, most=1).columns) == 1
+    assert sorted(find_causes(X, row).columns) == [0, 1, 3]
+    assert len(find_causes(X, row, most=2).columns) == 2
+    assert len(find_causes(X, row, most=1).columns) == 1
 
 
-def test_the_partner_of_an_unusual_combination():
+def test_an_unusual_combination_has_a_partner():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 30))
     X[:, 7] = X[:, 3] + 0.1 * rng.normal(size=400)
     row = rng.normal(size=30) * 0.5
     row[[3, 7]] = 2.0, -2.0
-    found = named(X, row)
+    found = find_causes(X, row)
     assert {found.columns[0], found.partner} == {3, 7}
     assert found.partner in found.against
 
 
-def test_a_typical_row(X):
-    found = named(X, np.zeros(5))
+def test_a_typical_row_has_no_large_part(X):
+    found = find_causes(X, np.zeros(5))
     assert len(found.columns) == 1
     assert found.parts[found.columns[0]] < 1
 
 
 def test_a_table_with_one_column():
     X = np.random.default_rng(0).normal(size=(100, 1))
-    found = named(X, [9.0])
+    found = find_causes(X, [9.0])
     assert (found.columns, found.partner) == ([0], None)
 
 
 def test_similar_outliers_do_not_mask_a_combination():
-    """Some of the rows most like one that breaks a correlation break it too."""
+    """Some nearest neighbors of a row that breaks a correlation break it too."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 40)) * 3
     X[:, 1] = X[:, 0] + 0.2 * rng.normal(size=1000)

@@ -1,4 +1,4 @@
-"""What each cluster is, against all rows."""
+"""Descriptions of clusters in comparison with all rows."""
 
 import numpy as np
 import pandas as pd
@@ -61,7 +61,7 @@ def test_over_represented_values_of_text():
     assert table["words"][0] == "city Bern in 90 % (all rows 55 %)"
 
 
-def test_constants_names_and_missing_cells_are_ignored():
+def test_constants_identifiers_and_missing_cells_are_ignored():
     table = pd.DataFrame({"one": 1.0, "a": np.arange(100.0), "name": [f"n{i}" for i in range(100)]})
     table.loc[:9, "a"] = np.nan
     found = describe(table, np.repeat([0, 1], 50))

@@ -1,4 +1,4 @@
-"""What leaving out a column takes off −log density, against slow and literal sums."""
+"""Decrease of −log density without a column, compared with literal sums."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from softkern.tables.explain.densities import LEAST_WIDTH, Ellipsoids, KernelDen
 
 
 def literal_parts(kernel, rows, weight, x):
-    """Densities of whole tables and of tables without a column, one row after the other."""
+    """Return the decrease of −log density without each column, by a loop over the rows."""
 
     def log_density(columns):
         narrower = kernel.with_bandwidth(np.asarray(kernel.bandwidth)[columns])
@@ -28,7 +28,7 @@ def test_kernel_parts_equal_densities_without_the_column(kernel):
     rng = np.random.default_rng(0)
     rows, weight = rng.normal(size=(40, 4)), rng.uniform(0.5, 2, 40)
     density = KernelDensity(kernel([0.5, 1.0, 0.7, 2.0]), rows, weight)
-    points = np.concatenate([rng.normal(size=(3, 4)), rows[:2]])  # copies are left out
+    points = np.concatenate([rng.normal(size=(3, 4)), rows[:2]])  # duplicates are left out
     expected = [literal_parts(density.kernel, rows, weight, x) for x in points]
     np.testing.assert_allclose(density.parts(points), expected, rtol=1e-9)
 

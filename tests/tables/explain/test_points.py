@@ -1,4 +1,4 @@
-"""Explanations: planted causes are found, for every model, and said in the table's own units."""
+"""Explanations find planted causes for every model, and use the units of the table."""
 
 import numpy as np
 import pandas as pd
@@ -46,8 +46,8 @@ def test_every_model_is_explained(model):
     assert table["share_1"][0] > 0.5
 
 
-def planted(rng, d, kind):
-    """Two groups, of which the first two columns go together, and one strange row."""
+def plant_outlier(rng, d, kind):
+    """Return two groups with two correlated columns, and the columns that make row 0 an outlier."""
     n = 400
     X = rng.normal(size=(n, d))
     X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=n)
@@ -65,7 +65,7 @@ def planted(rng, d, kind):
 def test_planted_columns_come_first(d, kind):
     first = every = 0
     for seed in range(8):
-        X, cause = planted(np.random.default_rng(seed), d, kind)
+        X, cause = plant_outlier(np.random.default_rng(seed), d, kind)
         row = explain_points(softkern.OneClassPCM().fit(X), [0], X=X).iloc[0]
         named = [int(row[f"column_{k}"][1:]) - 1 for k in (1, 2, 3) if row[f"column_{k}"]]
         first += named[0] in cause
@@ -103,7 +103,7 @@ def test_rows_between_clusters_name_both():
     X = pd.DataFrame(rng.normal(size=(301, 3)), columns=["a", "b", "c"])
     X.iloc[:200, 0] += 6
     X.iloc[100:200, 1] += 6
-    X.iloc[300] = [3.0, 0.2, 0.0]  # half way between the first and the last group
+    X.iloc[300] = [3.0, 0.2, 0.0]  # halfway between the first and the last group
     model = softkern.FuzzyCMeans(3).fit(X)
     table = explain_points(model, [300], X=X)
     pair = sorted({model.labels_[0], model.labels_[250]})
@@ -113,7 +113,7 @@ def test_rows_between_clusters_name_both():
     assert table["grade"][300] == ""
 
 
-def test_columns_nearer_to_either_cluster():
+def test_overlap_points_name_the_nearer_cluster_of_each_column():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(401, 2))
     X[:200] += 10
@@ -226,7 +226,7 @@ def test_grades_rise_with_scores():
 
 def test_large_tables_are_sampled():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(11_000, 30))  # more than either density is learned from
+    X = rng.normal(size=(11_000, 30))  # more than either density is fitted to
     X[0, 4] = 40.0
     model = softkern.OneClassPCM(bandwidth=5.0).fit(X)
     explainer = Explainer.of(model, X)
@@ -234,14 +234,14 @@ def test_large_tables_are_sampled():
     assert table["column_1"].tolist() == ["x5"]
 
 
-def test_a_rare_value_of_the_only_column():
+def test_rare_values_of_a_single_column_are_explained():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 100), rng.normal(20, 1, 100), [10.0]])})
     table = explain_points(softkern.OneClassPCM().fit(X), [200], X=X)
     assert table["why"].tolist() == ["x 10, a rare value"]
 
 
-def test_values_that_contain_and_are_listed_whole():
+def test_values_that_contain_the_word_and_are_not_split():
     rows = RowView(["area"], np.zeros((1, 1)), np.zeros((1, 1)), {0: ["Research and Dev", "Sales"]})
     assert rows.format_range(0, 0, 1) == "Research and Dev or Sales"
 

@@ -1,4 +1,4 @@
-"""Totals and notes below a table: left out where words and cells agree, and printed."""
+"""Totals and notes below a table are detected, left out and reported."""
 
 import bz2
 import io
@@ -38,7 +38,7 @@ def read(path, **form):
 def test_totals_and_notes_are_left_out(foot, write):
     table, notes = read(write(ROWS + foot))
     plain, printed = read(write(ROWS, "plain.csv"))
-    assert table.equals(plain), "what is below must not change how rows are read"
+    assert table.equals(plain), "lines below the table must not change how rows are read"
     assert printed == notes[: len(printed)]
     assert len(notes) == len(printed) + 1
     assert "below the table, such as '" in notes[-1]
@@ -46,7 +46,7 @@ def test_totals_and_notes_are_left_out(foot, write):
     everything, notes = read(write(ROWS + foot), skip_footer=0, skip_bad_lines=True)
     assert not any("below the table" in note for note in notes)
     lines = sum(bool(line.strip("; ")) for line in foot.splitlines())
-    kept = lines - ("Juli" in foot)  # which has too many fields
+    kept = lines - ("Juli" in foot)  # that line has too many fields
     assert len(everything.dropna(how="all")) == 3 + kept
     skipped, notes = read(write(ROWS + foot), skip_footer=lines)
     assert skipped.equals(plain)
@@ -65,13 +65,13 @@ def test_totals_and_notes_are_left_out(foot, write):
         "2004;2004;3501;0\n",  # sums without a word
     ],
 )
-def test_rows_are_kept(last, write):
+def test_last_rows_with_data_are_kept(last, write):
     table, notes = read(write(ROWS + last))
     assert len(table) == 4
     assert notes == read(write(ROWS, "plain.csv"))[1]
 
 
-def test_a_total_that_is_no_sum_stays_and_is_named(write):
+def test_a_total_that_is_not_a_sum_is_kept_and_reported(write):
     table, notes = read(write(ROWS + "Total:;2004;77;8\nSource: us\n"))
     assert table["name"].tolist() == ["a", "b", "c", "Total:"]
     assert "'Total:' at the end is no sum of the columns above it: kept" in notes[-2]
@@ -79,11 +79,11 @@ def test_a_total_that_is_no_sum_stays_and_is_named(write):
     table, _ = read(write(ROWS + "Total:;2004;77;8\nSource: us\n"), skip_footer=2)
     assert table["name"].tolist() == ["a", "b", "c"]
     table, notes = read(write(ROWS + "Total S.A.;2004;77;8\n"))
-    assert table["name"].tolist() == ["a", "b", "c", "Total S.A."]  # a firm, not worth a word
+    assert table["name"].tolist() == ["a", "b", "c", "Total S.A."]  # a company: no note
     assert not any("Total" in note for note in notes)
 
 
-def test_a_rounded_total_is_one(write):
+def test_a_rounded_total_is_recognized(write):
     numbers = np.random.default_rng(0).uniform(0, 100, 500)
     text = "name,value\n" + "".join(f"r{i},{v:.0f}\n" for i, v in enumerate(numbers))
     for total, left in ((numbers.sum(), 500), (numbers.sum() * 1.01, 501)):
@@ -92,7 +92,7 @@ def test_a_rounded_total_is_one(write):
 
 @pytest.mark.parametrize("pack", [bytes, bz2.compress])
 def test_the_end_of_a_large_table_is_examined(pack, write, monkeypatch):
-    rows = 150_000  # more than the bytes from which the kind is found
+    rows = 150_000  # longer than the part from which the kind is detected
     text = "name,value\n" + "r,10\n" * rows + "r,5\n" * rows
     path = write(pack(f"{text}\nTotal,{15 * rows}\nSource: us\n".encode()))
     with open_table(path) as reader:
@@ -115,7 +115,7 @@ def test_the_end_of_a_long_stream_is_unknown(write, monkeypatch):
             assert len(open_table("-").read()) == 300_001
 
 
-def test_lines_within_quotes_are_no_notes(write):
+def test_lines_within_quotes_are_not_notes(write):
     text = 'value,remark\n1,x\n2,"long\nremark\nSource: us"\n'
     table, notes = read(write(text))
     assert len(table) == 2
@@ -155,12 +155,12 @@ def test_workbooks(write):
     assert len(read(path, skip_footer=0)[0]) == 4
 
 
-def test_nothing_would_be_left(write):
+def test_skipping_all_rows_is_rejected(write):
     with pytest.raises(TableError, match="no row of the table is left if 3 lines"):
         read(write(ROWS), skip_footer=3)
 
 
-def test_analyze_score_and_join_leave_the_same_out(tmp_path, monkeypatch, capsys):
+def test_analyze_score_and_join_leave_out_the_same_lines(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + 8]).round(2)

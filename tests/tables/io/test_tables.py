@@ -1,4 +1,4 @@
-"""Reading tables: what a file is, what is printed of it, and what cannot be read."""
+"""Reading tables: detected formats, notes, and files that are rejected."""
 
 import bz2
 import csv
@@ -35,11 +35,11 @@ def parquet(frame):
     return buffer.getvalue()
 
 
-def zipped(data, names=("table.csv",)):
+def make_zip(data, names=("table.csv",)):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in names:
-            archive.writestr(zipfile.ZipInfo(name), data)  # of no date: names of tests stay
+            archive.writestr(zipfile.ZipInfo(name), data)  # no date: test ids are reproducible
     return buffer.getvalue()
 
 
@@ -50,7 +50,7 @@ PACKED = [
     ("gzip", gzip.compress),
     ("bzip2", bz2.compress),
     ("xz", lzma.compress),
-    ("zip", zipped),
+    ("zip", make_zip),
 ]
 
 
@@ -61,7 +61,7 @@ def test_kind_and_packing_are_detected_from_the_bytes(kind, packing, pack, write
     data = {"csv": lambda: TEXT.encode(), "npy": lambda: npy(np.array(VALUES))}.get(
         kind, lambda: parquet(frame)
     )()
-    path = write(pack(data), "a name that says nothing")
+    path = write(pack(data), "a name without extension")
     reader = open_table(path)
     assert kind.upper()[:3] == reader.kind[:3].upper()
     assert (packing in reader.kind) == (packing != "plain")
@@ -103,7 +103,7 @@ def test_separator_and_header_are_detected(text, form, columns, write):
     reader = open_table(write(text), form)
     assert reader.columns == columns
     assert reader.read().to_numpy().tolist() == [[1.5, 2]]
-    assert bool(reader.notes) == (columns[0] == "x1")  # a header made up is noted of
+    assert bool(reader.notes) == (columns[0] == "x1")  # invented names are reported
 
 
 def test_names_are_made_unique(write):
@@ -132,7 +132,7 @@ def test_decimal_commas_do_not_separate(text, separator, columns, write):
 
 
 def test_no_decimal_comma_where_commas_separate_the_cells(write):
-    """As in a table that is scored by a model of one with a decimal comma."""
+    """For example, a new table for a model of a table with a decimal comma."""
     with open_table(write("a,b\n1.5,2\n3,4\n"), Format(decimal=",")) as reader:
         assert reader.read().to_numpy().tolist() == [[1.5, 2], [3, 4]]
     assert reader.notes == ["commas separate its cells, so that numbers have a decimal point"]
@@ -140,7 +140,7 @@ def test_no_decimal_comma_where_commas_separate_the_cells(write):
         assert reader.read()["a"].tolist() == [1.5, 3.25]
 
 
-def test_blanks_below_a_header(write):
+def test_blanks_separate_columns_below_a_header(write):
     with open_table(write("a b\n1 2\n3 4\n")) as reader:
         assert reader.columns == ["a", "b"]
         assert reader.read().to_numpy().tolist() == [[1, 2], [3, 4]]
@@ -154,28 +154,28 @@ def test_a_file_of_moderate_size_is_read_once(name, write, monkeypatch):
     path = write(rows + ("Total,10\n" if name == "table.csv" else ""), name)
     opened = []
 
-    def counted(path, mode):
+    def count(path, mode):
         opened.append(path)
         return open(path, mode)
 
-    monkeypatch.setattr("softkern.tables.io.bytes.open", counted, raising=False)
+    monkeypatch.setattr("softkern.tables.io.bytes.open", count, raising=False)
     with open_table(path) as reader:
         assert len(reader.read()) >= 80_000
     assert opened == [path]
 
 
-def test_long_cells(write):
+def test_long_cells_are_read(write):
     with open_table(write(f"a,b\n1,{'q' * 200_000}\n2,r\n")) as reader:
         assert reader.read()["a"].tolist() == [1, 2]
 
 
 def test_settings_of_the_process_stay_as_they_are(write, monkeypatch):
-    monkeypatch.setattr(csv, "field_size_limit", None)  # one for all threads
+    monkeypatch.setattr(csv, "field_size_limit", None)  # the limit is shared by all threads
     with open_table(write(f'a,b\n1,"{"q, " * 200_000}"\n2,r\n')) as reader:
         assert reader.read()["a"].tolist() == [1, 2]
 
 
-def test_words_do_not_depend_on_their_neighbors(write):
+def test_text_cells_do_not_depend_on_other_rows(write):
     path = write("a,k\n1,01\n2,02\n3,0A\n4,NA\n")
     with open_table(path) as reader:
         whole = reader.read(words=["k"])["k"].tolist()
@@ -260,7 +260,7 @@ def test_thousands_of_columns(write):
         ("x,y\nnote,\na,b\n1,2\n3,4\n", Format(skip_rows=2), ["a", "b"], 2),
         ('"A title\nof two lines",\na,b\n1,2\n3,4\n5,6\n', None, ["a", "b"], 3),
         ("Sales, by month\na,b,c\n1,2,3\n4,5,6\n", None, ["a", "b", "c"], 2),
-        (",value\n0,1.5\n1,2.5\n", None, ["column 1", "value"], 2),  # no title: a nameless index
+        (",value\n0,1.5\n1,2.5\n", None, ["column 1", "value"], 2),  # a nameless index
         ("a,b,c\n1,,\n2,,\n", None, ["a", "b", "c"], 2),
         ("a,b\n1,2,\n3,4,\n", None, ["a", "b", "column 3"], 2),  # lines that end with a separator
     ],
@@ -270,8 +270,8 @@ def test_lines_above_the_header(text, form, columns, rows, write):
     with open_table(path, form) as reader:
         assert reader.columns == columns
         assert len(reader.read()) == rows
-        is_said = any("above the table" in note for note in reader.notes)
-        assert is_said == (form is None and text.split("\n")[0] not in (",value", "a,b,c", "a,b"))
+        has_note = any("above the table" in note for note in reader.notes)
+        assert has_note == (form is None and text.split("\n")[0] not in (",value", "a,b,c", "a,b"))
     with open_table(path, form) as reader:
         assert sum(len(part) for part in reader.chunks(1)) == rows
 
@@ -297,14 +297,14 @@ def test_skip_rows_0_skips_no_line(write):
     ("text", "first"),
     [
         ("1,,3\n4,5,6\n7,8,9\n", [1, None, 3]),
-        (",2,3\n4,5,6\n", None),  # numbered columns beside a nameless one
-        (",2019\n0,5.5\n1,6\n2,7\n", None),  # as pandas writes one with its index
+        (",2,3\n4,5,6\n", None),  # columns with numbers as names, and one without a name
+        (",2019\n0,5.5\n1,6\n2,7\n", None),  # as pandas writes a table with its index
         (",2.5,3\n4,5,6\n", [None, 2.5, 3]),
         ("NA,5,6\n4,5,6\n", [None, 5, 6]),
         ("2024-01-31,5,6\n2024-02-01,5,6\n", ["2024-01-31", 5, 6]),
     ],
 )
-def test_a_first_row_with_a_hole_is_data(text, first, write):
+def test_a_first_row_with_a_missing_cell_is_data(text, first, write):
     with open_table(write(text)) as reader:
         table = reader.read()
     assert len(table) == text.count("\n") - (first is None)
@@ -326,7 +326,7 @@ def test_a_first_row_with_a_hole_is_data(text, first, write):
         ("\n\nx\n1\n2\n", None, "x", [1, 2]),
     ],
 )
-def test_one_column(text, form, name, cells, write):
+def test_one_column_is_read(text, form, name, cells, write):
     path = write(text)
     with open_table(path, form) as reader:
         assert reader.columns == [name]
@@ -347,13 +347,13 @@ def test_a_header_of_several_lines(write):
         open_table(path).read()
 
 
-def test_a_word_among_others_is_no_decimal_comma(write):
+def test_a_single_cell_does_not_decide_on_a_decimal_comma(write):
     with open_table(write('a,b\n1.338,"1,5"\n2.225,large\n3.125,small\n')) as reader:
         assert reader.decimal is None
         assert reader.read()["a"].tolist() == [1.338, 2.225, 3.125]
 
 
-def test_the_decimal_comma_is_found_and_points_are_thousands(write):
+def test_a_decimal_comma_is_detected_and_points_separate_thousands(write):
     text = "a;b;c\n1,5;1.234;x\n22,25;5.678;y\n3;9.000;z\n"
     for form in (None, Format(decimal=",")):
         with open_table(write(text), form) as reader:
@@ -434,15 +434,15 @@ def test_workbooks(write):
 
 def test_a_workbook_without_openpyxl(write, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
-    path = write(zipped(b"x", ["[Content_Types].xml", "xl/workbook.xml"]), "book.xlsx")
+    path = write(make_zip(b"x", ["[Content_Types].xml", "xl/workbook.xml"]), "book.xlsx")
     with pytest.raises(TableError, match=r"softkern\[excel\]"):
         open_table(path)
 
 
-def test_a_broken_workbook(write):
+def test_a_broken_workbook_is_rejected(write):
     pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     with pytest.raises(TableError, match="cannot be read"):
-        open_table(write(zipped(b"x", ["[Content_Types].xml", "xl/workbook.xml"]), "book.xlsx"))
+        open_table(write(make_zip(b"x", ["[Content_Types].xml", "xl/workbook.xml"]), "book.xlsx"))
 
 
 @pytest.mark.parametrize(
@@ -459,9 +459,9 @@ def test_a_broken_workbook(write):
         (b"ARROW1\x00\x00", "Arrow"),
         (b"\x89HDF\r\n\x1a\n", "HDF5"),
         (b"\x80\x05\x95", "pickle"),
-        (zipped(b"x", ["xl/workbook.bin"]), "xlsb"),
-        (zipped(b"x", ["mimetype", "content.xml"]), "OpenDocument"),
-        (zipped(b"x", ["a.csv", "b.csv"]), r"zip of 2 files \(a.csv, b.csv\)"),
+        (make_zip(b"x", ["xl/workbook.bin"]), "xlsb"),
+        (make_zip(b"x", ["mimetype", "content.xml"]), "OpenDocument"),
+        (make_zip(b"x", ["a.csv", "b.csv"]), r"zip of 2 files \(a.csv, b.csv\)"),
     ],
 )
 def test_files_of_other_programs_are_named(data, what, write):
@@ -469,7 +469,7 @@ def test_files_of_other_programs_are_named(data, what, write):
         open_table(write(data))
 
 
-def test_letters_that_begin_other_files_begin_headers_too(write):
+def test_headers_may_begin_like_files_of_other_programs(write):
     for header in ("ORC,b", "RDX,b", "Rar,b", "[x],b", "{x},b"):
         with open_table(write(f"{header}\n1,2\n3,4\n")) as reader:
             assert reader.columns[1] == "b"
@@ -482,7 +482,7 @@ def test_letters_that_begin_other_files_begin_headers_too(write):
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_byte_order_marks(encoding, write):
     reader = open_table(write("größe,b\n1,2\n".encode(encoding)))
-    assert reader.columns == ["größe", "b"]  # the mark is no part of the first name
+    assert reader.columns == ["größe", "b"]  # the mark is not part of the first name
     assert len(reader.read()) == 1
 
 
@@ -498,13 +498,13 @@ def test_mixed_encodings_are_rejected_with_the_line(write):
         open_table(path, Format(encoding="klingon"))
 
 
-def test_other_text_than_utf8_is_read_as_cp1252_with_a_note(write):
+def test_text_other_than_utf8_is_read_as_cp1252_with_a_note(write):
     text = "straße;größe\nZürich;1\nKöln – „Spaß“;2\n"
     with open_table(write(text.encode("cp1252"))) as reader:
         assert reader.columns == ["straße", "größe"]
         assert reader.read()["straße"].tolist() == ["Zürich", "Köln – „Spaß“"]
         assert "cp1252" in reader.kind
-        assert reader.style.encoding == "cp1252"  # in which the table is written back
+        assert reader.style.encoding == "cp1252"  # also used to write the table
     (note,) = reader.notes
     assert "read as cp1252, in which a word of it is 'straße' (--encoding" in note
     # a given encoding is used without a note
@@ -515,7 +515,7 @@ def test_other_text_than_utf8_is_read_as_cp1252_with_a_note(write):
 
 @pytest.mark.parametrize("limit", [2**20, 2**26])  # bytes in memory; a longer file is read again
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_letters_far_below_the_first_decide_too(pack, limit, write, monkeypatch):
+def test_letters_far_down_also_decide_the_encoding(pack, limit, write, monkeypatch):
     monkeypatch.setattr("softkern.tables.io.bytes.IN_MEMORY", limit)
     rows = "x,1\n" * 400_000
     path = write(pack(("a,b\n" + rows + "Köln,2\n").encode("cp1252")))
@@ -529,23 +529,23 @@ def test_letters_far_below_the_first_decide_too(pack, limit, write, monkeypatch)
 
 
 @pytest.mark.parametrize("broken", [b"\x81", b"\xff\x01", b"\xc3"])
-def test_bytes_that_are_no_letters_are_rejected(broken, write):
+def test_bytes_that_are_not_letters_are_rejected(broken, write):
     with pytest.raises(TableError, match=r"not utf-8: byte 0x.. in line 3"):
         open_table(write("a,b\nä,1\n".encode() + b"x" + broken + b",2\n")).read()
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_wide_letters_without_a_mark(encoding, write):
+def test_utf_16_without_a_mark_is_detected(encoding, write):
     with open_table(write("größe\tb\n1\t2\n".encode(encoding))) as reader:
         assert reader.columns == ["größe", "b"]
         assert reader.read().to_numpy().tolist() == [[1, 2]]
     assert f"read as {encoding}" in reader.notes[0]
 
 
-# What cannot be read
+# Rejected files
 
 
-def test_missing_file(tmp_path):
+def test_a_missing_file_is_rejected(tmp_path):
     with pytest.raises(TableError, match="there is no file"):
         open_table(str(tmp_path / "nothing.csv"))
     with pytest.raises(TableError, match="is a folder"):
@@ -553,31 +553,31 @@ def test_missing_file(tmp_path):
 
 
 @pytest.mark.parametrize("data", ["", "\n \n", gzip.compress(b"", mtime=0)])
-def test_empty_file(data, write):
+def test_an_empty_file_is_rejected(data, write):
     with pytest.raises(TableError, match="is empty"):
         open_table(write(data))
 
 
 @pytest.mark.parametrize("text", ["a,b\n", "a,b"])
-def test_header_only(text, write):
+def test_a_header_without_rows_is_rejected(text, write):
     table = open_table(write(text)).read()
     assert table.shape == (0, 2)
     with pytest.raises(DataError, match="0 rows; at least two"):
         TablePreparation().fit_prepare(table)
 
 
-def test_ragged_lines(write):
+def test_ragged_lines_are_rejected_or_skipped(write):
     path = write("a,b\n1,2\n3,4,5\n6,7\n")
     with pytest.raises(TableError, match=r"2 fields in line 3, saw 3.*skip_bad_lines=True"):
         open_table(path).read()
     reader = open_table(path, Format(skip_bad_lines=True))
     assert reader.read().to_numpy().tolist() == [[1, 2], [6, 7]]
     assert reader.notes == ["left out 1 line with too many fields"]
-    # pandas alone would take the first column for an index here, and shift the others
+    # pandas alone would use the first column as an index and shift the others
     with pytest.raises(TableError, match=r"header has 2 fields and the line after it 3"):
         open_table(write("a,b\n1,2,3\n4,5,6\n"))
     short = open_table(write("a,b\n1\n3,4\n")).read()
-    assert short["b"].isna().tolist() == [True, False]  # noted of as a missing value later
+    assert short["b"].isna().tolist() == [True, False]  # reported later as a missing value
 
 
 @pytest.mark.parametrize(
@@ -586,8 +586,8 @@ def test_ragged_lines(write):
         (gzip.compress(TEXT.encode() * 1000, mtime=0)[:40], "cannot be read"),
         (lzma.compress(TEXT.encode() * 1000)[:60], "cannot be read"),
         (b"PK\x03\x04 no zip", "cannot be read"),
-        (zipped(b"x", ["a.csv", "b.csv"]), "zip of 2 files"),
-        (zipped(b"x", ["[Content_Types].xml", "sheet.xml"]), "save its table as .xlsx or CSV"),
+        (make_zip(b"x", ["a.csv", "b.csv"]), "zip of 2 files"),
+        (make_zip(b"x", ["[Content_Types].xml", "sheet.xml"]), "save its table as .xlsx or CSV"),
         (b"\x28\xb5\x2f\xfd zstd", "zstd"),
         (b"\x93NUMPY nonsense", "cannot be read"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "no table"),
@@ -596,13 +596,13 @@ def test_ragged_lines(write):
         ('a,b\n"never closed,1\n2,3\n', "do not fit"),
     ],
 )
-def test_broken_files(data, message, write):
+def test_broken_files_are_rejected(data, message, write):
     with pytest.raises(TableError, match=message):
         open_table(write(data)).read()
 
 
 @pytest.mark.parametrize("encoding", ["base64", "idna"])
-def test_codecs_that_are_no_encodings(encoding, write):
+def test_codecs_that_are_not_text_encodings_are_rejected(encoding, write):
     with pytest.raises(TableError, match="no encoding of text"):
         open_table(write(TEXT), Format(encoding=encoding))
 
@@ -614,12 +614,12 @@ def test_codecs_that_are_no_encodings(encoding, write):
         (np.zeros((3, 2), dtype=[("x", "f8")]), "one record per sample"),
     ],
 )
-def test_records_that_are_no_table(values, words, write):
+def test_records_that_are_not_tables_are_rejected(values, words, write):
     with pytest.raises(TableError, match=words):
         open_table(write(npy(values), "table.npy"))
 
 
-def test_closed_standard_input(write, monkeypatch):
+def test_closed_standard_input_is_rejected(write, monkeypatch):
     monkeypatch.setattr("sys.stdin", None)
     with pytest.raises(TableError, match="standard input is closed"):
         open_table("-")
@@ -627,7 +627,7 @@ def test_closed_standard_input(write, monkeypatch):
         assert reader.read().to_numpy().tolist() == VALUES
 
 
-def test_broken_parquet(write):
+def test_broken_parquet_is_rejected(write):
     with pytest.raises(TableError, match="cannot be read"):
         open_table(write(parquet(pd.DataFrame({"a": [1.0]}))[:-5]))
 

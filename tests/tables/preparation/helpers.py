@@ -18,8 +18,8 @@ def texts(notes) -> list[str]:
     return [str(note) for note in notes]
 
 
-def reloaded(preparation: TablePreparation) -> TablePreparation:
-    """Return the preparation as a model file gives it back."""
+def reload(preparation: TablePreparation) -> TablePreparation:
+    """Convert the preparation to the state of a model file and back."""
     from sklearn.pipeline import Pipeline
 
     import softkern

@@ -1,4 +1,4 @@
-"""Numbers and dates as people write them: one number, whatever stands around it."""
+"""Parsing of numbers and dates in the formats that people write."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from softkern._utils.text import unknown_names
 from softkern.exceptions import DataError
 from softkern.tables.preparation.dates import infer_date_format, to_days
 from softkern.tables.preparation.formats import infer_decimal, infer_number_format, is_number
-from tests.tables.preparation.helpers import prepare, reloaded, texts
+from tests.tables.preparation.helpers import prepare, reload, texts
 
 NO_NUMBERS = (
     "|-|C-001|(5|5)|--5|1..2|1,2,3|31.01.2024|10:30|12 34|5 5 %|$5 €|0,123,456|1.234,567.8|12/3|"
@@ -31,7 +31,7 @@ def parenthesized(x):
     return english(x) if x >= 0 else f"({english(-x)})"
 
 
-WAYS = {
+STYLES = {
     "thousands separators": english,
     "apostrophes": lambda x: english(x, "'"),
     "blanks": lambda x: english(x, " "),
@@ -49,17 +49,17 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_numbers_are_parsed_in_every_format(way):
-    words = pd.Series([WAYS[way](x) for x in VALUES])
+@pytest.mark.parametrize("style", STYLES)
+def test_numbers_are_parsed_in_every_format(style):
+    words = pd.Series([STYLES[style](x) for x in VALUES])
     found = infer_number_format(words)
     assert found.n_parsed == len(VALUES)
     assert found.format.parse(words).tolist() == VALUES.tolist()
     preparation, prepared = prepare(pd.DataFrame({"x": words}), scale="none")
     assert prepared.features["x"].tolist() == VALUES.tolist()
     assert any(note.startswith("'x': read as numbers") for note in texts(prepared.notes))
-    # and after a journey through a file, one row at a time
-    again = reloaded(preparation)
+    # also after saving and loading, one row at a time
+    again = reload(preparation)
     for x, word in zip(VALUES, words, strict=True):
         assert again.prepare(pd.DataFrame({"x": [word]})).values.tolist() == [[x]]
 
@@ -77,8 +77,8 @@ def test_ambiguous_numbers_are_decided_by_the_table_and_reported():
     assert "1,234 is read as thousands unless decimal=','" in texts(alone.notes)[0]
     _, beside = prepare(table.assign(y=["0,5", "7,25", "3"]), scale="none")
     assert beside.features["x"].tolist() == [1.234, 5.678, 12.345]
-    _, asked = prepare(table, scale="none", decimal=",")
-    assert asked.features["x"].tolist() == [1.234, 5.678, 12.345]
+    _, given = prepare(table, scale="none", decimal=",")
+    assert given.features["x"].tolist() == [1.234, 5.678, 12.345]
     both = pd.DataFrame({"x": doubtful, "y": ["1.5", None, None], "z": ["2,5", None, None]})
     assert infer_decimal(both, both.columns) == "."
 
@@ -108,9 +108,9 @@ def test_amounts_in_several_currencies_are_left_out():
         preparation.prepare(table)
 
 
-@pytest.mark.parametrize(("word", "says"), [("?", "na_values"), ("12 pounds", "Correct it")])
-def test_only_words_are_offered_as_missing_values(word, says):
-    with pytest.raises(DataError, match=says) as error:
+@pytest.mark.parametrize(("word", "message"), [("?", "na_values"), ("12 pounds", "Correct it")])
+def test_only_words_are_offered_as_missing_values(word, message):
+    with pytest.raises(DataError, match=message) as error:
         prepare(pd.DataFrame({"x": ["1", "2", word, "4"]}))
     assert ("na_values" in str(error.value)) == (word == "?")
     with pytest.raises(DataError, match="another format") as error:
@@ -143,7 +143,7 @@ def test_dates_are_reported_and_used_as_days(form):
             prepare(table, columns=["when", "x"])
     preparation, prepared = prepare(table, dates=True, scale="none")
     assert np.diff(prepared.features["when"]).tolist() == [1, 43]
-    again = reloaded(preparation).prepare(table[1:])
+    again = reload(preparation).prepare(table[1:])
     assert np.array_equal(again.values, prepared.values[1:])
 
 
@@ -206,11 +206,11 @@ def test_misspelled_columns_get_a_suggestion():
         prepare(pd.DataFrame({"height": [1.0, 2]}), columns=["Heigth"])
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_large_columns_are_parsed_like_small_ones(way):
-    """Beyond a thousand cells, some are looked at and all are read at once."""
+@pytest.mark.parametrize("style", STYLES)
+def test_large_columns_are_parsed_like_small_ones(style):
+    """In a column of more than 1000 cells, a sample usually shows the format."""
     values = np.tile(VALUES, 300)
-    words = pd.Series([WAYS[way](x) for x in values])
+    words = pd.Series([STYLES[style](x) for x in values])
     found = infer_number_format(words)
     assert found.n_parsed == len(values)
     assert found.format.parse(words).tolist() == values.tolist()

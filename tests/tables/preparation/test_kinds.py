@@ -1,4 +1,4 @@
-"""What columns are: names of rows, few values, long tails, and none of these."""
+"""Recognized kinds of columns: identifiers, few values, long tails, and ordinary numbers."""
 
 import numpy as np
 import pytest
@@ -13,27 +13,27 @@ def kinds(*columns, names=None, **options):
     return [column.kind for column in recognize(np.column_stack(columns), names, **options)]
 
 
-def draws(seed=0):
+def draw(seed=0):
     rng = np.random.default_rng(seed)
     return rng, rng.normal(size=N)
 
 
-def bend(x):
+def fit_curve(x):
     return fit_signed_log(*np.unique(x, return_counts=True))
 
 
-# What names the rows
+# Row numbers and identifiers
 
 
 def test_row_numbers_in_any_order():
-    rng, y = draws()
+    rng, y = draw()
     for start in (0, 1, -7, 10_000):
         assert kinds(start + np.arange(N), y)[0] == "row number"
         assert kinds(start + rng.permutation(N), y)[0] == "row number"
 
 
-def test_identifiers_with_gaps_and_at_random():
-    rng, y = draws()
+def test_identifiers_with_gaps_or_random_digits():
+    rng, y = draw()
     with_gaps = np.sort(rng.choice(4 * N, N, replace=False))
     tens = 10 * rng.choice(4 * N, N, replace=False)
     rising = np.sort(rng.integers(10**7, 10**8, N))
@@ -45,10 +45,10 @@ def test_identifiers_with_gaps_and_at_random():
 
 @pytest.mark.parametrize("name", ["id", "ID", "customer_id", "CustomerID", "id.2", "patient nr"])
 def test_identifiers_are_recognized_by_name(name):
-    rng, y = draws()
+    rng, y = draw()
     salary = 1000 + np.round(rng.lognormal(8, 1, N) + np.arange(N) / N)
     names = [name, "y"]
-    if name == "patient nr":  # which says it only of numbers that differ
+    if name == "patient nr":  # this name marks only different numbers as identifiers
         salary = np.cumsum(rng.integers(1, 10**6, N)) ** 2 % (2**40)
     assert kinds(salary, y, names=names)[0] == "identifier"
     assert kinds(salary, y, names=names, features=[name])[0] not in ("identifier", "row number")
@@ -57,7 +57,7 @@ def test_identifiers_are_recognized_by_name(name):
 @pytest.mark.parametrize("name", ["acid", "humid", "body mass index", "atomic number", "x"])
 def test_measured_whole_numbers_are_not_identifiers(name):
     for seed in range(20):
-        rng, y = draws(seed)
+        rng, y = draw(seed)
         salary = np.round(rng.lognormal(10, 0.5, N))  # some twice, by chance
         population = np.round(rng.lognormal(14, 2, 60))  # none twice
         assert kinds(salary, y, names=[name, "y"])[0] in ("number", "skewed")
@@ -76,7 +76,7 @@ def test_few_rows_need_a_name_to_be_row_numbers():
 
 
 def test_dates_written_as_numbers():
-    rng, y = draws()
+    rng, y = draw()
     dates = 20_000_000 + 10_000 * rng.integers(25, size=N) + 100 * rng.integers(1, 13, N)
     assert kinds(dates + rng.integers(1, 29, N), y)[0] == "date"
     assert kinds(dates + rng.integers(100, size=N), y)[0] != "date"
@@ -85,8 +85,8 @@ def test_dates_written_as_numbers():
 # Few values
 
 
-def test_few_values():
-    rng, y = draws()
+def test_columns_with_few_values():
+    rng, y = draw()
     few = [rng.integers(2, size=N), rng.uniform(size=N) < 0.01, rng.integers(3, size=N)]
     assert kinds(*few, rng.integers(9, size=N), np.ones(N), np.full(N, np.nan), y) == [
         "two values", "two values", "codes", "number", "constant", "empty", "number",
@@ -94,7 +94,7 @@ def test_few_values():
 
 
 def test_placeholders_of_missing_values():
-    _, y = draws()
+    _, y = draw()
     spoiled = np.where(np.arange(N) < 7, -999, y)
     far = np.where(np.arange(N) < 7, -1234.5, y)
     for x, expected in ((spoiled, "-999"), (np.abs(spoiled), "999"), (far, ""), (y, "")):
@@ -106,7 +106,7 @@ def test_placeholders_of_missing_values():
 
 def test_skewed_columns_are_transformed():
     for seed in range(10):
-        rng, _ = draws(seed)
+        rng, _ = draw(seed)
         for x in (
             rng.lognormal(size=1500),
             rng.lognormal(3, 2, 1500),
@@ -119,13 +119,13 @@ def test_skewed_columns_are_transformed():
                 1000 * rng.lognormal(2, 1, 3000),
             ),
         ):
-            assert bend(x).sign == 1
-            assert bend(-x).sign == -1
+            assert fit_curve(x).sign == 1
+            assert fit_curve(-x).sign == -1
 
 
 def test_other_columns_are_not_transformed():
     for seed in range(10):
-        rng, y = draws(seed)
+        rng, y = draw(seed)
         for x in (
             y,
             rng.uniform(size=N),
@@ -134,7 +134,7 @@ def test_other_columns_are_not_transformed():
             rng.lognormal(0, 0.4, N),
             rng.poisson(3, N) * 1.0,
         ):
-            assert bend(x) is None
+            assert fit_curve(x) is None
 
 
 @pytest.mark.parametrize("centers", [(0, 100), (0, 10), (0, 1e6), (0, 20, 50), (0, 5, 20, 50)])
@@ -142,24 +142,24 @@ def test_other_columns_are_not_transformed():
 def test_distant_groups_are_not_skew(centers, share):
     others = [(1 - share) / (len(centers) - 1)] * (len(centers) - 1)
     for seed in range(10):
-        rng, y = draws(seed)
-        assert bend(y + rng.choice(centers, N, p=[share, *others])) is None
+        rng, y = draw(seed)
+        assert fit_curve(y + rng.choice(centers, N, p=[share, *others])) is None
 
 
 @pytest.mark.parametrize("share", [0.002, 0.01, 0.03, 0.07])
 def test_far_values_are_not_skew(share):
     for seed in range(10):
-        rng, y = draws(seed)
+        rng, y = draw(seed)
         far = rng.uniform(size=N) < share
-        assert bend(np.where(far, rng.uniform(10, 40, N), y)) is None
-        assert bend(np.where(far, -999, y)) is None
-        assert bend(np.where(far, 1e9, y)) is None
+        assert fit_curve(np.where(far, rng.uniform(10, 40, N), y)) is None
+        assert fit_curve(np.where(far, -999, y)) is None
+        assert fit_curve(np.where(far, 1e9, y)) is None
 
 
 def test_outliers_of_a_skewed_column_stay_outliers():
-    rng, _ = draws()
+    rng, _ = draw()
     x = np.append(rng.lognormal(size=1000), [-999, 1e9])
-    z = bend(x).transform(x)
+    z = fit_curve(x).transform(x)
     others = z[:-2]
     assert z[-2] < others.min() - 10 * others.std()
     assert z[-1] > others.max() + 10 * others.std()
@@ -175,11 +175,11 @@ def test_signed_log_is_monotone_and_invertible():
         assert np.exp(curve.log_derivative(x))[300:600] == pytest.approx(slope[300:600], rel=0.05)
 
 
-# Laws
+# Invariance
 
 
 def table(seed=0):
-    rng, y = draws(seed)
+    rng, y = draw(seed)
     return np.column_stack(
         [rng.permutation(N), y, rng.lognormal(size=N), rng.integers(2, size=N), rng.poisson(4, N)]
     )

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 import softkern
 from softkern.exceptions import DataError
 from softkern.tables.preparation import PreparedTable, TablePreparation
-from tests.tables.preparation.helpers import prepare, reloaded, texts
+from tests.tables.preparation.helpers import prepare, reload, texts
 
 
 def frame(**columns):
@@ -30,7 +30,7 @@ def test_uninformative_columns_are_left_out():
         prepare(table[["one", "who"]])
 
 
-def test_names_dates_and_times_are_reported():
+def test_identifiers_dates_and_times_are_reported():
     n = 60
     shapes = ("2024-01-%02d", "%02d.01.2024", "01/%02d/2024")
     table = frame(
@@ -48,8 +48,8 @@ def test_names_dates_and_times_are_reported():
     assert "left out 'when': dates in several formats" in text
     assert "left out 'took': times of day or durations; convert them to minutes or hours" in text
     assert "left out 'some': text column; use categories=['some'] to include it" in text
-    asked, _ = prepare(table, columns=["x", "account"])
-    assert asked.columns_ == ["x", "account"]  # whatever it looks like
+    selected, _ = prepare(table, columns=["x", "account"])
+    assert selected.columns_ == ["x", "account"]  # even if it looks like an identifier
     large = frame(x=[1.5e18, 2e18, 9e18] * 20, y=[2**62, 3, 4] * 20)
     assert prepare(large)[0].columns_ == ["x", "y"]
 
@@ -82,8 +82,8 @@ def test_categories_become_codes():
     preparation, prepared = prepare(table, **options)
     assert preparation.get_feature_names_out().tolist() == ["x", "who"]
     order = preparation.categories_["who"]
-    assert order in (["a", "b", "d"], ["d", "b", "a"])  # as they lie in x
-    places = [order.index(value) for value in ("b", "a", "b", "b", "d")]  # b is usual
+    assert order in (["a", "b", "d"], ["d", "b", "a"])  # ordered by x
+    places = [order.index(value) for value in ("b", "a", "b", "b", "d")]  # b is the most frequent
     assert prepared.values[:, 1].tolist() == places
     assert "'who': 3 categories as one column" in texts(prepared.notes)[1]
     new = preparation.prepare(frame(who=["c"], x=[0.0]))
@@ -100,7 +100,7 @@ def test_two_categories_become_a_binary_column():
     preparation, prepared = prepare(table, **options)
     assert preparation.get_feature_names_out().tolist() == ["x", "who=yes"]
     assert prepared.values[:, 1].tolist() == [1, 0, 1, 1]
-    new = preparation.prepare(frame(who=["perhaps"], x=[0.0]))  # as near to yes as to no
+    new = preparation.prepare(frame(who=["perhaps"], x=[0.0]))  # equally near to yes and no
     assert new.values.tolist() == [[0, 0.5]]
     assert "not seen in the fit, such as 'perhaps'" in texts(new.notes)[0]
 
@@ -121,7 +121,7 @@ def test_missing_values():
 
 
 def test_categories_that_look_like_numbers():
-    # a missing value beside them makes floats of whole numbers
+    # pandas converts whole numbers to floats if a value is missing
     preparation, prepared = prepare(
         frame(x=[1.0, 2, 4, 5], k=[1.0, 2.0, np.nan, 1.0]), categories=["k"], missing="impute"
     )
@@ -151,12 +151,12 @@ def test_values_that_hardly_differ():
         assert np.ptp(prepared.values) > 1
 
 
-def test_one_row():
+def test_one_row_is_rejected():
     with pytest.raises(DataError, match="1 row; at least two"):
         prepare(frame(x=[1.0]))
 
 
-def test_huge_values():
+def test_huge_values_are_rejected_or_scaled():
     with pytest.raises(DataError, match=r"'x' is 1e\+300 in row 2"):
         prepare(frame(x=[1.0, 1e300, 2]))
     large = frame(x=[1e99, 2e99, 4e99])
@@ -170,7 +170,7 @@ def test_new_rows_are_prepared_like_the_training_rows(scale):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.lognormal(5, 1, (200, 3)), columns=list("abc"))
     preparation, prepared = prepare(table, scale=scale)
-    again = reloaded(preparation).prepare(table[["c", "a", "b"]])
+    again = reload(preparation).prepare(table[["c", "a", "b"]])
     assert np.array_equal(again.values, prepared.values)
     assert np.array_equal(again.features, table)
     if scale == "standard":
@@ -224,7 +224,7 @@ def test_invalid_parameters(options):
         TablePreparation(**options).fit(mixed())
 
 
-def test_pipelines_take_tables_and_are_explained_in_them():
+def test_pipelines_accept_tables_and_are_explained_in_their_columns():
     table = mixed()
     table.loc[9, "y"] = 1e6
     model = make_pipeline(TablePreparation(), softkern.OneClassPCM()).fit(table)
