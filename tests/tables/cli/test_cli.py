@@ -1,4 +1,4 @@
-"""The command line: the main job, its files, and what it says of bad input."""
+"""The command line: analyze and score, their files, and errors for bad input."""
 
 import io
 import json
@@ -44,7 +44,7 @@ def data(folder):
 
 
 def analyze(*arguments, data="data.csv", out="out"):
-    """Without the page, which costs seconds and has tests of its own."""
+    """Run analyze without the report page, which takes seconds and is tested elsewhere."""
     return run(["analyze", data, "-o", out, "--no-report", "-q", *map(str, arguments)])
 
 
@@ -52,8 +52,8 @@ def write(text, name="data.csv"):
     Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def refused(capsys, code, *words):
-    """The error is one line, the last on standard error, and holds these words."""
+def check_error(capsys, code, *words):
+    """Check that the last line on standard error is the only error and contains these words."""
     lines = capsys.readouterr().err.splitlines()
     assert code != 0
     assert lines[-1].startswith("softkern: ")
@@ -68,7 +68,7 @@ def leftovers(folder, *allowed):
     return sorted(set(os.listdir(folder)) - set(allowed))
 
 
-# The main job
+# Analyze
 
 
 def test_analyze_writes_everything(data, folder, capsys):
@@ -107,7 +107,7 @@ def test_analyze_writes_everything(data, folder, capsys):
 
 
 def shop(rng):
-    """Two groups of orders, one far value, one row half way, words that go with the groups."""
+    """Return two groups of orders with one outlier, one row halfway, and a city for each group."""
     is_large = np.arange(400) < 150
     table = pd.DataFrame(
         {
@@ -124,7 +124,7 @@ def shop(rng):
     return table
 
 
-def test_the_answer_explains_itself(folder, capsys):
+def test_results_contain_explanations(folder, capsys):
     shop(np.random.default_rng(0)).to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--id", "id"]) == 0
     printed = capsys.readouterr().out
@@ -160,13 +160,13 @@ def test_open_shows_the_page_in_the_browser(data, folder, capsys, monkeypatch):
     assert run(["analyze", "data.csv", "-o", "out", "-q", "--open"]) == 0
     assert opened == [(folder / "out" / "report.html").as_uri()]
     command = ["analyze", "data.csv", "-o", "new", "--open", "--no-report"]
-    assert refused(capsys, run(command), "--no-report") == 2
+    assert check_error(capsys, run(command), "--no-report") == 2
 
 
 @pytest.mark.parametrize("name", list(ModelName))
 def test_every_model_analyzes_and_scores(name, data):
     data[25:65].to_csv("data.csv", index=False)  # 20 of each group
-    # the spectral search for a number has tests of its own, and takes seconds
+    # the spectral search for a number takes seconds and is tested elsewhere
     given = ["--clusters", 2] if name is ModelName.spectral else []
     assert analyze("--model", name.value, *given) == 0
     assert run(["score", "out/model.safetensors", "data.csv", "-o", "scored.csv", "-q"]) == 0
@@ -193,7 +193,7 @@ def test_every_model_estimates_or_accepts_a_number_of_clusters(name):
     X = np.concatenate([rng.normal(size=(40, 2)) + c for c in [(0, 0), (9, 0), (0, 9), (9, 9)]])
     for clusters, found in ((None, 4), (2, 2)):
         if clusters is None and name is ModelName.spectral:
-            continue  # its search has tests of its own, and takes seconds
+            continue  # its search takes seconds and is tested elsewhere
         model = make(name, clusters, X, seed=0, verbose=False).fit(X)
         assert len(set(model.labels_[model.labels_ >= 0])) == found
 
@@ -232,11 +232,11 @@ def test_a_single_cluster_is_reported(folder, capsys):
     assert f"one cluster: {model.reason_}" in printed
     assert "took" not in printed
 
-    def refuse(word):
+    def reject(word):
         raise AssertionError(word)
 
-    record = json.loads(Path("out/run.json").read_text(), parse_constant=refuse)
-    assert record["choice"]["compared"][0]["stability"] is None  # NaN is no JSON
+    record = json.loads(Path("out/run.json").read_text(), parse_constant=reject)
+    assert record["choice"]["compared"][0]["stability"] is None  # NaN is not valid JSON
     assert run([*command, "--clusters", "1"]) == 0
     assert "one cluster: as asked for" in capsys.readouterr().out
 
@@ -301,12 +301,12 @@ def test_standard_input_and_output(data, monkeypatch, capsys):
     capsys.readouterr()
     assert run(["score", "out/model.safetensors", "-", "--id", "name"]) == 0
     printed = capsys.readouterr()
-    table = pd.read_csv(io.StringIO(printed.out), dtype={"id": str})  # nothing else on it
+    table = pd.read_csv(io.StringIO(printed.out), dtype={"id": str})  # with no other output
     assert table["id"].tolist() == data["name"].tolist()
     assert "scored 90 rows" in printed.err
 
 
-def test_many_clusters_leave_their_columns_out(data, capsys):
+def test_membership_columns_of_many_clusters_are_left_out(data, capsys):
     assert analyze("--model", "fuzzy", "--clusters", 21) == 0
     assert "membership_0" not in pd.read_csv("out/points.csv")
     assert analyze("--model", "fuzzy", "--clusters", 21, "--all-memberships", "--force") == 0
@@ -334,12 +334,12 @@ def test_a_chunk_is_scored_once(options, data, monkeypatch):
     assert analyze() == 0
     sizes = []
 
-    def counted(model, X):
+    def count(model, X):
         sizes.append(len(X))
         return read(model, X)
 
     read = softkern.ranking.table._score_new
-    monkeypatch.setattr("softkern.ranking.table._score_new", counted)
+    monkeypatch.setattr("softkern.ranking.table._score_new", count)
     command = ["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q", "--chunk", "40"]
     assert run([*command, *options]) == 0
     assert sizes == [40, 40, 10]
@@ -354,7 +354,7 @@ def test_columns_are_matched_by_name(data, capsys):
     assert Path("a.csv").read_text() == Path("b.csv").read_text()
     data[["name", "x"]].to_csv("less.csv", index=False)
     code = run(["score", "out/model.safetensors", "less.csv", "-o", "c.csv"])
-    assert refused(capsys, code, "lacks: 'y'", "'name', 'x'") == 3
+    assert check_error(capsys, code, "lacks: 'y'", "'name', 'x'") == 3
     assert not Path("c.csv").exists()
 
 
@@ -362,12 +362,12 @@ def test_missing_values_in_new_rows(data, capsys):
     assert analyze() == 0
     write("x,y\n1,2\n,2\n3,4\n", "new.csv")
     command = ["score", "out/model.safetensors", "new.csv", "-o", "s.csv"]
-    refusing = [*command, "--missing", "refuse"]
-    assert refused(capsys, run(refusing), "--missing drop", "row 2") == 3
+    strict = [*command, "--missing", "refuse"]
+    assert check_error(capsys, run(strict), "--missing drop", "row 2") == 3
     assert run([*command, "--missing", "drop", "--chunk", "1"]) == 0
     assert "1 row with missing values: left blank" in capsys.readouterr().out
     table = pd.read_csv("s.csv")
-    assert table["label"].isna().tolist() == [False, True, False]  # its line is there, blank
+    assert table["label"].isna().tolist() == [False, True, False]  # the row has a blank line
     assert table["row"].tolist() == [1, 2, 3]
     assert run([*command, "--missing", "impute", "--force"]) == 0
     assert "1 row with missing values: filled in" in capsys.readouterr().out
@@ -379,9 +379,8 @@ def test_models_saved_from_python(data, capsys):
     softkern.save(softkern.AlphaCutClustering().fit(frame), "named.safetensors")
     softkern.save(softkern.OneClassPCM().fit(frame.to_numpy()), "plain.safetensors")
     assert run(["score", "named.safetensors", "data.csv", "-o", "a.csv", "-q"]) == 0
-    assert (
-        refused(capsys, run(["score", "plain.safetensors", "data.csv"]), "fitted on 2 columns") == 3
-    )
+    code = run(["score", "plain.safetensors", "data.csv"])
+    assert check_error(capsys, code, "fitted on 2 columns") == 3
     frame.to_csv("two.csv", index=False)
     assert run(["score", "plain.safetensors", "two.csv", "-o", "b.csv", "-q"]) == 0
 
@@ -400,7 +399,7 @@ FITTED = [
 
 
 @pytest.mark.parametrize(
-    ("model", "columns"),  # those that take another way in many columns, in many
+    ("model", "columns"),  # 5 columns for models that treat many columns differently
     [*((model, 2) for model in FITTED), *((model, 5) for model in FITTED[:3])],
     ids=lambda value: value if isinstance(value, int) else type(value).__name__,
 )
@@ -430,7 +429,7 @@ def test_a_model_of_a_precomputed_kernel_has_no_columns(folder):
     softkern.save(
         softkern.OneClassPCM(kernel="precomputed").fit(np.exp(-squares)), "model.safetensors"
     )
-    np.save("new.npy", np.full((3, 60), -50.0))  # unlike all that the model knows
+    np.save("new.npy", np.full((3, 60), -50.0))  # unlike all training rows
     assert run(["score", "model.safetensors", "new.npy", "-o", "s.csv", "-q"]) == 0
     scored = pd.read_csv("s.csv", keep_default_na=False)
     assert scored["is_outlier"].all()
@@ -438,13 +437,13 @@ def test_a_model_of_a_precomputed_kernel_has_no_columns(folder):
 
 
 def test_rejected_model_files(data, capsys):
-    assert refused(capsys, run(["score", "no.safetensors", "data.csv"]), "cannot be read") == 5
-    assert refused(capsys, run(["score", "data.csv", "data.csv"]), "not a softkern model") == 5
+    assert check_error(capsys, run(["score", "no.safetensors", "data.csv"]), "cannot be read") == 5
+    assert check_error(capsys, run(["score", "data.csv", "data.csv"]), "not a softkern model") == 5
     assert analyze() == 0
     whole = Path("out/model.safetensors").read_bytes()
     Path("altered.safetensors").write_bytes(whole.replace(b"Gaussian", b"Laplacia"))
     code = run(["score", "altered.safetensors", "data.csv", "-o", "s.csv"])
-    assert refused(capsys, code, "altered.safetensors") == 5
+    assert check_error(capsys, code, "altered.safetensors") == 5
     assert not Path("s.csv").exists()
 
 
@@ -471,8 +470,8 @@ def test_rejected_model_files(data, capsys):
 def test_bad_data(text, words, folder, capsys):
     if text is not None:
         write(text)
-    assert refused(capsys, analyze(), words) == 3
-    assert leftovers(folder, "data.csv") == []  # neither the folder nor a temporary one
+    assert check_error(capsys, analyze(), words) == 3
+    assert leftovers(folder, "data.csv") == []  # neither results nor a temporary folder
 
 
 def test_excluded_columns_are_reported(folder, capsys):
@@ -496,8 +495,8 @@ def test_class_columns_are_noted_and_can_be_excluded(data, capsys):
     assert run([*command, "--exclude", "label,name"]) == 0
     printed = capsys.readouterr().out
     assert "2 features: 'x', 'y'" in printed
-    assert "·" not in printed.split("features")[0]  # nothing more to tell
-    assert refused(capsys, analyze("--exclude", "z", "--force"), "no column 'z'") == 3
+    assert "·" not in printed.split("features")[0]  # no other notes
+    assert check_error(capsys, analyze("--exclude", "z", "--force"), "no column 'z'") == 3
 
 
 def test_categories_of_digits_are_scored_as_they_were_read(data):
@@ -514,7 +513,7 @@ def test_categories_of_digits_are_scored_as_they_were_read(data):
     assert again["label"].dropna().tolist() == first["label"].tolist()
 
 
-def test_column_names_of_several_lines_are_shown_and_accepted_in_one(folder, capsys):
+def test_column_names_of_several_lines_are_shown_and_accepted_on_one_line(folder, capsys):
     X = points()
     table = pd.DataFrame(X, columns=["Revenue\n(EUR)", "Costs,\r\nall"])
     table.insert(0, "Cust\nNo", [f"c{i}" for i in range(len(X))])
@@ -530,7 +529,7 @@ def test_column_names_of_several_lines_are_shown_and_accepted_in_one(folder, cap
     assert pd.read_csv("s.csv")["id"][3] == "c3"
 
 
-def test_where_nothing_stands_out_no_rows_are_listed(folder, capsys):
+def test_no_rows_are_listed_if_nothing_stands_out(folder, capsys):
     write("flag\n" + "0\n1\n" * 40)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
     printed = capsys.readouterr().out
@@ -545,7 +544,7 @@ def test_an_identifier_can_be_a_feature_too(data):
     assert softkern.load("out/model.safetensors").preparation_.columns_ == ["x", "k"]
 
 
-def test_missing_values_by_flag(data):
+def test_missing_values_are_dropped_or_imputed(data):
     text = Path("data.csv").read_text() + "p090,,1\np091,0.5,NA\n"
     write(text)
     assert analyze("--missing", "drop") == 0
@@ -559,15 +558,15 @@ def test_duplicate_identifiers_are_reported(data, capsys):
     data.to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--id", "name"]) == 0
     assert "1 value of 'name' names more than one row: 'same'" in capsys.readouterr().out
-    assert refused(capsys, analyze("--id", "nobody", "--force"), "no column 'nobody'") == 3
+    assert check_error(capsys, analyze("--id", "nobody", "--force"), "no column 'nobody'") == 3
 
 
 def test_thousands_of_columns(folder, capsys):
-    X = np.random.default_rng(0).normal(size=(12, 1_001))  # twice what a tree may have, and more
+    X = np.random.default_rng(0).normal(size=(12, 1_001))  # above the limit of the density tree
     X[6:] += 5
     pd.DataFrame(X, columns=[f"f{i}" for i in range(1_001)]).to_csv("data.csv", index=False)
     narrow = analyze("--model", "alpha-cut")
-    assert refused(capsys, narrow, "1,001 columns are too many", "--columns") == 3
+    assert check_error(capsys, narrow, "1,001 columns are too many", "--columns") == 3
     assert analyze("--model", "fuzzy", "--clusters", 2) == 0
     assert pd.read_csv("out/points.csv")["label"].nunique() == 2
     assert analyze("--columns", "f1,f7", "--force") == 0
@@ -591,9 +590,9 @@ def test_markup_in_the_data_is_printed_literally(folder, capsys):
     printed = capsys.readouterr().out
     assert "\x1b]0;t" not in printed
     assert "\x1b[31m<" not in printed
-    assert "[bold red]x[/]" in printed  # no markup
+    assert "[bold red]x[/]" in printed  # not interpreted as markup
     written = pd.read_csv("out/points.csv", dtype={"id": str})["id"].tolist()
-    assert written == [f"'{ids[0]}", *ids[1:]]  # a spreadsheet does not run it
+    assert written == [f"'{ids[0]}", *ids[1:]]  # a spreadsheet does not execute it
     assert "<script>alert(1)</script>" not in Path("out/report.html").read_text()
 
 
@@ -603,19 +602,20 @@ def test_markup_in_the_data_is_printed_literally(folder, capsys):
 def test_existing_results_are_replaced_only_by_force(data, capsys):
     Path("out").mkdir()
     Path("out/mine.txt").write_text("mine")
-    assert analyze() == 0  # nothing of ours was there
+    assert analyze() == 0  # the folder had no results
     before = Path("out/run.json").read_text()
-    assert refused(capsys, analyze(), "--force") == 4
+    assert check_error(capsys, analyze(), "--force") == 4
     assert Path("out/run.json").read_text() == before
     assert analyze("--force", "--seed", 3) == 0
     assert json.loads(Path("out/run.json").read_text())["seed"] == 3
     assert Path("out/mine.txt").read_text() == "mine"
-    assert refused(capsys, analyze(out="data.csv"), "is a file") == 4
+    assert check_error(capsys, analyze(out="data.csv"), "is a file") == 4
     run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q"])
-    assert refused(capsys, run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv"])) == 4
+    code = run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv"])
+    assert check_error(capsys, code) == 4
 
 
-def test_results_of_another_run_at_the_same_time(data, folder, capsys, monkeypatch):
+def test_results_of_a_simultaneous_run_are_not_replaced(data, folder, capsys, monkeypatch):
     def slow(*arguments, **keywords):
         Path("out").mkdir()
         Path("out/points.csv").write_text("of the other")
@@ -623,60 +623,60 @@ def test_results_of_another_run_at_the_same_time(data, folder, capsys, monkeypat
 
     table = softkern.ranking.Ranker.table
     monkeypatch.setattr("softkern.tables.cli.analyze.Ranker.table", slow)
-    assert refused(capsys, analyze(), "out/points.csv is there already") == 4
+    assert check_error(capsys, analyze(), "out/points.csv is there already") == 4
     assert Path("out/points.csv").read_text() == "of the other"
     assert leftovers(folder, "data.csv", "out") == []
 
 
-def test_files_that_cannot_be_written(data, capsys):
+def test_files_that_cannot_be_written_are_rejected(data, capsys):
     assert analyze() == 0
     score = ["score", "out/model.safetensors", "data.csv", "-o"]
-    assert refused(capsys, run([*score, "s.xls"]), "s.xls", ".parquet") == 4
-    assert refused(capsys, run([*score, "no/s.csv"]), "there is no folder") == 4
+    assert check_error(capsys, run([*score, "s.xls"]), "s.xls", ".parquet") == 4
+    assert check_error(capsys, run([*score, "no/s.csv"]), "there is no folder") == 4
 
 
-def test_new_parent_folders(data, folder, capsys):
+def test_new_parent_folders_are_removed_after_errors(data, folder, capsys):
     assert analyze(out="a/b/c") == 0
     assert analyze(data="nothing.csv", out="d/e/f") == 3
     assert leftovers(folder, "data.csv", "a") == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_disk_full(data, capsys):
+def test_a_full_disk_is_reported_by_score(data, capsys):
     assert analyze() == 0
     code = run(["score", "out/model.safetensors", "data.csv", "-o", "/dev/full"])
-    assert refused(capsys, code, "No space left") == 4
+    assert check_error(capsys, code, "No space left") == 4
 
 
-def test_disk_full_during_analyze(data, folder, capsys, monkeypatch):
+def test_a_full_disk_is_reported_by_analyze(data, folder, capsys, monkeypatch):
     def full(*arguments, **keywords):
         Path(arguments[1]).write_text("half")
         raise OSError(28, "No space left on device", str(arguments[1]))
 
     monkeypatch.setattr("softkern.tables.cli.analyze.save", full)
-    assert refused(capsys, analyze(), "No space left on device") == 4
+    assert check_error(capsys, analyze(), "No space left on device") == 4
     assert leftovers(folder, "data.csv") == []
 
 
-def test_no_permission(data, folder, capsys):
+def test_missing_permission_is_reported(data, folder, capsys):
     locked = folder / "locked"
     locked.mkdir()
     locked.chmod(0o500)
-    if os.access(locked, os.W_OK):  # root may write anywhere but into the system's own folders
+    if os.access(locked, os.W_OK):  # root may write anywhere except into /proc
         locked = Path("/proc")
         if not locked.is_dir():
-            pytest.skip("root, and no /proc")
+            pytest.skip("root can write anywhere without /proc")
     code = run(["analyze", "data.csv", "-o", str(locked / "out"), "-q"])
-    assert refused(capsys, code, "cannot write") == 4
-    assert refused(capsys, analyze(out="data.csv/out"), "data.csv") == 4
+    assert check_error(capsys, code, "cannot write") == 4
+    assert check_error(capsys, analyze(out="data.csv/out"), "data.csv") == 4
 
 
-def test_not_enough_memory(data, folder, capsys, monkeypatch):
+def test_lack_of_memory_is_reported(data, folder, capsys, monkeypatch):
     def hungry(*arguments, **keywords):
         raise MemoryError("engine='dense' needs 75 GiB")
 
     monkeypatch.setattr("softkern.tables.cli.analyze.make", hungry)
-    assert refused(capsys, analyze(), "75 GiB", "--columns") == 6
+    assert check_error(capsys, analyze(), "75 GiB", "--columns") == 6
     assert leftovers(folder, "data.csv") == []
 
 
@@ -687,14 +687,14 @@ def test_internal_errors_are_not_reported_as_bad_data(error, data, folder, capsy
 
     monkeypatch.setattr("softkern.AutoClustering.fit", faulty)
     words = (error.__name__, "could not be broadcast", "internal error", "report it", "--debug")
-    assert refused(capsys, analyze(), *words) == 1
+    assert check_error(capsys, analyze(), *words) == 1
     assert leftovers(folder, "data.csv") == []
 
 
 @pytest.mark.parametrize("name", ["fuzzy", "possibilistic", "mixture", "spectral"])
-def test_too_few_rows_for_the_clusters(name, folder, capsys):
+def test_too_few_rows_for_the_clusters_are_rejected(name, folder, capsys):
     write("x,y\n1,2\n3,4\n5,7\n")
-    assert refused(capsys, analyze("--model", name, "--clusters", 5), "cluster") == 3
+    assert check_error(capsys, analyze("--model", name, "--clusters", 5), "cluster") == 3
 
 
 def test_warnings_name_an_option_that_helps(folder, capsys):
@@ -709,20 +709,20 @@ def test_warnings_name_an_option_that_helps(folder, capsys):
     assert run([*command, "--model", "possibilistic", "--verbose"]) == 0
     assert "eta_scale" in capsys.readouterr().out
     words = ("cannot form 5 clusters: only 2 of", "Use --clusters 2 or fewer.")
-    assert refused(capsys, run([*command, "--model", "fuzzy"]), *words) == 3
+    assert check_error(capsys, run([*command, "--model", "fuzzy"]), *words) == 3
 
 
-def test_interrupted(data, folder, capsys, monkeypatch):
+def test_interruptions_leave_nothing_behind(data, folder, capsys, monkeypatch):
     def interrupted(*arguments, **keywords):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("softkern.tables.cli.analyze.Ranker.table", interrupted)
-    assert refused(capsys, analyze(), "interrupted") == 130
+    assert check_error(capsys, analyze(), "interrupted") == 130
     assert analyze(out="a/b") == 130
     assert leftovers(folder, "data.csv") == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_signals_leave_nothing_behind(name, code, folder):
     number = getattr(signal, name)
@@ -733,12 +733,12 @@ def test_signals_leave_nothing_behind(name, code, folder):
         command,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # tests in the background of a shell inherit that the signal is ignored
+        # the signal may be ignored if tests run in the background of a shell
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     process.stdin.write((folder / "data.csv").read_bytes())
     process.stdin.close()
-    for _ in range(600):  # it computes for seconds, with the temporary folder made
+    for _ in range(600):  # wait until the run creates its temporary folder, seconds before its end
         if any(name.endswith(".tmp") for name in os.listdir(folder)):
             break
         time.sleep(0.05)
@@ -751,7 +751,7 @@ def test_signals_leave_nothing_behind(name, code, folder):
     assert leftovers(folder, "data.csv") == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes are others there")
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes differ on Windows")
 def test_score_with_a_closed_pipe(data):
     assert analyze() == 0
     large = pd.concat([data] * 200)
@@ -775,7 +775,7 @@ def test_score_with_a_closed_pipe(data):
     assert printed == b""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes are others there")
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes differ on Windows")
 def test_analyze_with_a_closed_output(data, folder):
     command = [sys.executable, "-m", "softkern.tables.cli", "analyze", "data.csv", "-o", "out"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -791,11 +791,11 @@ def test_closed_standard_output(data, capsys, monkeypatch):
     assert analyze() == 0
     monkeypatch.setattr("sys.stdout", None)
     code = run(["score", "out/model.safetensors", "data.csv", "-q"])
-    assert refused(capsys, code, "standard output is closed") == 4
+    assert check_error(capsys, code, "standard output is closed") == 4
     assert analyze("--force") == 0
 
 
-# Around it
+# Other commands and options
 
 
 def test_usage_errors(data, capsys):
@@ -821,9 +821,10 @@ def test_usage_errors(data, capsys):
         (["score", "m", "data.csv", "--chunk", "0"], "--chunk 0 must be a whole number from 1"),
         (["plan", "10", "2", "--memory", "inf"], "--memory"),
     ]:
-        assert refused(capsys, run(arguments), words) == 2
+        assert check_error(capsys, run(arguments), words) == 2
     assert not Path("out").exists()
-    assert refused(capsys, run(["analyze", "data.csv", "-o", "o", "--show", "x,z"]), "--show") == 3
+    code = run(["analyze", "data.csv", "-o", "o", "--show", "x,z"])
+    assert check_error(capsys, code, "--show") == 3
 
 
 def test_a_plan_over_the_memory_limit_fails(capsys):
@@ -880,10 +881,10 @@ def test_demo(folder, capsys, monkeypatch):
     assert len(pd.read_csv("demo/points.csv")) == 151
     Path("mine").mkdir()
     write("x,y\n1,2\n", "mine/data.csv")
-    assert refused(capsys, run(["demo", "-o", "mine"]), "mine/data.csv is there") == 4
+    assert check_error(capsys, run(["demo", "-o", "mine"]), "mine/data.csv is there") == 4
 
 
-def test_help_loads_nothing_heavy():
+def test_help_imports_no_heavy_packages():
     code = (
         "import sys; from softkern.tables.cli import run; run(['--help']); "
         "run(['analyze', '--help']); "
@@ -896,7 +897,7 @@ def test_help_loads_nothing_heavy():
         assert command in done.stdout
 
 
-TRADE = ("K @ A", "engine", "α", "typicality", "PCM", "noise", "eigen", "iteration", "bandwidth")
+TERMS = ("K @ A", "engine", "α", "typicality", "PCM", "noise", "eigen", "iteration", "bandwidth")
 
 
 @pytest.mark.parametrize("centers", [[0], [0, 9], [0, 9, 18]])
@@ -913,7 +914,7 @@ def test_results_contain_no_technical_terms(centers, columns, folder, capsys):
     names = "|".join(choice.estimator for choice in MODELS.values())
     for text in (printed, shown, Path("out/clusters.csv").read_text()):
         explained = ("typicality", "density") if text is shown else ()  # the page defines them
-        found = [word for word in (*TRADE, "density") if word in text and word not in explained]
+        found = [word for word in (*TERMS, "density") if word in text and word not in explained]
         assert not found
         assert not re.search(names, text)
     assert re.search("one cluster" if len(centers) == 1 else names, computed)
@@ -928,11 +929,11 @@ def test_verbose_results_contain_technical_terms(data):
 def test_the_list_of_models_contains_no_technical_terms(capsys):
     assert run(["models"]) == 0
     printed = capsys.readouterr().out
-    assert not [word for word in (*TRADE, "kernel", "machine") if word in printed]
+    assert not [word for word in (*TERMS, "kernel", "machine") if word in printed]
 
 
 @pytest.mark.parametrize("name", ["auto", "fuzzy", "alpha-cut"])
-@pytest.mark.parametrize("table", ["repeats", "skew"])  # all of them: tests of AutoClustering
+@pytest.mark.parametrize("table", ["repeats", "skew"])  # the tests of AutoClustering use all
 def test_warnings_of_trial_fits_are_not_printed(table, name, folder, capsys):
     pd.DataFrame(hard_tables()[table]).add_prefix("c").to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--model", name]) == 0

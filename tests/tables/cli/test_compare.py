@@ -33,18 +33,18 @@ def analyze(data, out, *options):
     assert run([*command, *options]) == 0
 
 
-def with_ids(data, out, *options):
+def analyze_with_ids(data, out, *options):
     analyze(data, out, "--id", "customer", *options)
 
 
 @pytest.fixture(scope="module")
 def yesterday(tmp_path_factory):
-    """A folder with a table and its results; tests work in copies."""
+    """Return a folder with a table and its results. Every test uses a copy."""
     folder = tmp_path_factory.mktemp("yesterday")
     table().to_csv(folder / "data.csv", index=False)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        with_ids("data.csv", "before")
+        analyze_with_ids("data.csv", "before")
         analyze("data.csv", "nameless")
     return folder
 
@@ -55,7 +55,7 @@ def place(tmp_path, monkeypatch, yesterday):
     monkeypatch.chdir(tmp_path / "work")
 
 
-def compared(after, before="before"):
+def compare(after, before="before"):
     return changes(CompareSettings(before=Path(before), after=after), Source(after))
 
 
@@ -68,8 +68,8 @@ def rejection(capsys, *arguments):
 
 
 @pytest.mark.parametrize("after", ["before", "data.csv", "nameless"])
-def test_nothing_changed(after):
-    found = compared(after)
+def test_identical_results_have_no_changes(after):
+    found = compare(after)
     assert found.points.is_same
     assert found.summary()[0].startswith("nothing changed: the same 4 clusters; none of 160")
     assert found.points.adjusted_rand_index == 1
@@ -81,44 +81,44 @@ def test_nothing_changed(after):
 
 def test_a_shuffled_table_is_the_same_by_its_identifiers():
     table().sample(frac=1, random_state=1).to_csv("shuffled.csv", index=False)
-    with_ids("shuffled.csv", "after")
+    analyze_with_ids("shuffled.csv", "after")
     for after in ("after", "shuffled.csv"):
-        found = compared(after)
+        found = compare(after)
         assert found.points.is_same
         assert (found.points.key, found.points.shared) == ("id", 160)
         assert [drift.distance for drift in found.drift] == [0, 0, 0, 0]
 
 
-def test_two_clusters_that_merged(capsys):
+def test_merged_clusters_are_detected(capsys):
     moved = table()
     group = np.arange(160) % 4 == 3
-    moved.loc[group, ["x", "y"]] -= [9, 3]  # onto the third
+    moved.loc[group, ["x", "y"]] -= [9, 3]  # onto the third cluster
     moved.to_csv("merged.csv", index=False)
-    with_ids("merged.csv", "after")
-    found = compared("after").points
+    analyze_with_ids("merged.csv", "after")
+    found = compare("after").points
     before = pd.read_csv("before/points.csv")["label"].to_numpy()
     after = pd.read_csv("after/points.csv")["label"].to_numpy()
     assert found.match.merged == {int(after[2]): sorted({int(before[2]), int(before[3])})}
     assert (found.moved, found.match.gone, found.match.new) == (0, [], [])
     assert run(["compare", "before", "after"]) == 0
     assert "3 clusters now, 4 before: clusters" in capsys.readouterr().out.splitlines()[0]
-    assert len(compared("before", before="after").points.match.split) == 1
-    by_model = compared("merged.csv").points  # clusters are those of before
+    assert len(compare("before", before="after").points.match.split) == 1
+    by_model = compare("merged.csv").points  # a model keeps its clusters
     assert (by_model.moved, by_model.match.gone) == (40, [int(before[3])])
 
 
 def test_unchanged_rows_keep_their_scores():
-    """Scored as a new row, a training outlier would be compared with itself."""
+    """If scored as a new row, a training outlier would be compared with itself."""
     far = table()
     far.loc[0, ["x", "y"]] = (40, -30)
     far.to_csv("far.csv", index=False)
-    with_ids("far.csv", "far")
+    analyze_with_ids("far.csv", "far")
     assert pd.read_csv("far/points.csv").loc[0, "is_outlier"]
-    assert compared("far.csv", before="far").points.is_same
+    assert compare("far.csv", before="far").points.is_same
     more = far.copy()
     more.loc[[4, 8], ["x", "y"]] = [(-50, 20), (30, 60)]
     more.to_csv("more.csv", index=False)
-    found = compared("more.csv", before="far").points
+    found = compare("more.csv", before="far").points
     assert (found.outliers_new, found.outliers_gone) == (2, 0)
     assert set(found.rows["id"]) == {"0004", "0008"}
 
@@ -126,9 +126,9 @@ def test_unchanged_rows_keep_their_scores():
 def test_added_and_removed_rows():
     later = pd.concat([table()[10:], table(3)[:20].assign(customer=[f"n{i}" for i in range(20)])])
     later.to_csv("later.csv", index=False)
-    with_ids("later.csv", "after")
+    analyze_with_ids("later.csv", "after")
     for after in ("after", "later.csv"):
-        found = compared(after).points
+        found = compare(after).points
         assert (found.shared, found.added, found.removed, found.moved) == (150, 20, 10, 0)
         assert (found.rows["change"] == "added").sum() == 20
     rows = found.rows.set_index("id")
@@ -137,7 +137,7 @@ def test_added_and_removed_rows():
 
 def test_one_new_row():
     table(5)[:1].assign(customer="new", z=1000.0).to_csv("one.csv", index=False)
-    found = compared("one.csv")
+    found = compare("one.csv")
     assert (found.points.key, sum(found.points.sizes_after.values())) == (None, 1)
     assert len(found.points.match.gone) == 3
     assert summarize_points(found.points).startswith("1 cluster now, 4 before: clusters ")
@@ -146,23 +146,23 @@ def test_one_new_row():
     assert all(drift.is_chance for drift in found.drift[1:])
 
 
-def test_without_identifiers_and_with_another_number_of_rows():
+def test_tables_of_different_length_without_identifiers():
     table(7, n=120).drop(columns="customer").to_csv("other.csv", index=False)
     analyze("other.csv", "after")
-    found = compared("after")
+    found = compare("after")
     assert (found.points.key, found.points.shared) == (None, 0)
     assert len(found.points.match.pairs) == 4
     assert found.points.adjusted_rand_index > 0.95
     assert found.points.rows.empty
     assert any("cannot be matched" in note for note in found.notes)
     assert any("labels that the first model assigns" in note for note in found.notes)
-    assert compared("other.csv").points.match.pairs == {0: 0, 1: 1, 2: 2, 3: 3}
+    assert compare("other.csv").points.match.pairs == {0: 0, 1: 1, 2: 2, 3: 3}
 
 
 def test_disjoint_identifiers():
     table(7, n=120).assign(customer=[f"n{i}" for i in range(120)]).to_csv("other.csv", index=False)
-    with_ids("other.csv", "after")
-    found = compared("after")
+    analyze_with_ids("other.csv", "after")
+    found = compare("after")
     assert (found.points.key, found.points.added) == (None, 0)
     assert "the two analyses have no identifier in common" in found.notes
 
@@ -172,9 +172,9 @@ def test_drift_of_numbers_and_text():
     later["z"] += 1
     later["region"] = later["region"].replace("west", "east")
     later.to_csv("later.csv", index=False)
-    with_ids("later.csv", "after")
+    analyze_with_ids("later.csv", "after")
     for after in ("after", "later.csv"):
-        found = compared(after)
+        found = compare(after)
         first, second, *others = found.drift
         assert {first.column, second.column} == {"z", "region"}
         assert all(one.is_chance for one in others)
@@ -187,32 +187,32 @@ def test_drift_of_numbers_and_text():
 
 
 def test_numbers_are_parsed_as_in_the_analysis():
-    """One file with a decimal comma, of which the few later rows show nothing."""
+    """The first table has a decimal comma. The few later rows contain none."""
     lines = [f"{1000 + row.x:.3f};{row.y:.3f}".replace(".", ",") for row in table().itertuples()]
     Path("comma.csv").write_text("\n".join(["x;y", *lines]) + "\n")
     analyze("comma.csv", "comma")
     later = [f"{1000 + row.x:.0f};{row.y:.0f}" for row in table(1)[:60].itertuples()]
     Path("later.csv").write_text("\n".join(["x;y", *later]) + "\n")
-    drift = compared("later.csv", before="comma").drift
+    drift = compare("later.csv", before="comma").drift
     assert {one.kind for one in drift} == {"number"}
     assert all(one.distance < 0.3 for one in drift)
 
 
-def test_a_changed_table_is_not_mistaken_for_the_old_one(monkeypatch, tmp_path):
-    """Every day data.csv: of the same name and length, and not the same."""
+def test_a_changed_table_is_not_used_as_the_old_one(monkeypatch, tmp_path):
+    """The new data.csv has the same name and length as the old one, but other contents."""
     table(5).to_csv("data.csv", index=False)
-    with_ids("data.csv", "after")
-    found = compared("after")
+    analyze_with_ids("data.csv", "after")
+    found = compare("after")
     assert not found.has_drift
     assert found.drift == []
     assert any("data.csv has changed since" in note for note in found.notes)
     Path("data.csv").unlink()
-    assert any("data.csv is not there" in note for note in compared("after").notes)
+    assert any("data.csv is not there" in note for note in compare("after").notes)
 
 
 def test_tables_are_found_beside_their_results(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert compared("work/before", before="work/before").has_drift
+    assert compare("work/before", before="work/before").has_drift
 
 
 def test_results_of_a_version_without_digests():
@@ -222,15 +222,15 @@ def test_results_of_a_version_without_digests():
     started = datetime.fromisoformat(record["started"]).timestamp()
     for later, is_known in ((-3600, True), (3600, False)):
         os.utime("data.csv", (started + later, started + later))
-        assert compared("before").has_drift == is_known
+        assert compare("before").has_drift == is_known
 
 
 @pytest.mark.parametrize("kind", ["xlsx", "jsonl", "parquet"])
 def test_points_in_any_format(kind):
     pytest.importorskip({"xlsx": "openpyxl", "parquet": "pyarrow"}.get(kind, "json"))
-    with_ids("data.csv", "after", "--points", kind)
-    assert compared("after").points.is_same
-    assert compared("before", before="after").points.is_same
+    analyze_with_ids("data.csv", "after", "--points", kind)
+    assert compare("after").points.is_same
+    assert compare("before", before="after").points.is_same
 
 
 def test_standard_input(monkeypatch):
@@ -264,7 +264,7 @@ def test_files_are_written_all_or_none(capsys):
     assert not Path("new").exists()
 
 
-def test_the_page(monkeypatch):
+def test_the_page_shows_drift_and_moved_rows(monkeypatch):
     pytest.importorskip("jinja2")
     later = table(4)
     later["z"] += 1
@@ -280,7 +280,7 @@ def test_the_page(monkeypatch):
     assert not Path("without/compare.html").exists()
 
 
-def test_untrusted_names(capsys):
+def test_untrusted_names_are_escaped(capsys):
     bad = "[red]\x1b[31m=1+1\n</script>"
     untrusted = table().rename(columns={"x": bad, "region": "=cmd|' /C calc'!A0"})
     untrusted["customer"] = [f'\x1b[2J{i},"' for i in range(160)]
@@ -314,7 +314,7 @@ def test_untrusted_names(capsys):
 def test_different_settings_are_reported(capsys):
     command = ["analyze", "data.csv", "-o", "after", "--no-report", "-q", "--model", "fuzzy"]
     assert run([*command, "--clusters", "4", "--columns", "x,z"]) == 0
-    notes = compared("after").notes
+    notes = compare("after").notes
     assert "features used only before: 'y'" in notes
     assert "features used only now: 'z'" in notes
     assert "model: AutoClustering before, FuzzyCMeans now" in notes
@@ -323,10 +323,10 @@ def test_different_settings_are_reported(capsys):
 def test_other_columns_of_points_are_ignored():
     points = pd.read_csv("before/points.csv", dtype={"id": str})
     points.assign(grade="mild", why='x 5, usual "1"').to_csv("before/points.csv", index=False)
-    assert compared("nameless").points.is_same
+    assert compare("nameless").points.is_same
 
 
-def test_not_a_results_folder(capsys):
+def test_paths_without_results_are_rejected(capsys):
     for before in ("data.csv", "nowhere", "."):
         code, message = rejection(capsys, before, "before")
         assert code == 3
@@ -351,7 +351,7 @@ def test_not_a_results_folder(capsys):
         ("model.safetensors", None, 5, "cannot be read"),
     ],
 )
-def test_altered_and_missing_files(capsys, name, change, code, word):
+def test_altered_and_missing_files_are_rejected(capsys, name, change, code, word):
     path = Path("before") / name
     text = path.read_text(errors="replace")
     path.unlink()
@@ -362,14 +362,14 @@ def test_altered_and_missing_files(capsys, name, change, code, word):
     assert rejection(capsys, "nameless", "before")[0] == code
 
 
-def test_a_table_that_lacks_columns_of_the_model(capsys):
+def test_a_table_that_lacks_columns_of_the_model_is_rejected(capsys):
     table().rename(columns={"x": "X "}).drop(columns="y").to_csv("lacks.csv", index=False)
     code, message = rejection(capsys, "before", "lacks.csv")
     assert code == 3
     assert "did you mean 'X'" in message
 
 
-def test_nothing_shared_and_no_way_to_match(capsys):
+def test_results_that_cannot_be_matched_are_rejected(capsys):
     table(7, n=120).rename(columns={"y": "w"}).to_csv("other.csv", index=False)
     command = ["analyze", "other.csv", "-o", "after", "--no-report", "-q", "--columns", "x,w"]
     assert run(command) == 0

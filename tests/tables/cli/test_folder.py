@@ -1,4 +1,4 @@
-"""The results folder: all of it or nothing, whatever happens in between."""
+"""The results folder is written completely or not at all."""
 
 import os
 import signal
@@ -27,8 +27,8 @@ def contents(out):
     return {path.name: path.read_text() for path in out.iterdir()}
 
 
-def test_an_existing_folder_is_written_from_inside(tmp_path):
-    """It may be the top of a disk, which nothing beside it can be moved into."""
+def test_files_for_an_existing_folder_are_prepared_inside_it(tmp_path):
+    """The folder may be a mount point. Files cannot be renamed into it from another disk."""
     out = tmp_path / "out"
     out.mkdir()
     (out / "own.txt").write_text("mine")
@@ -44,33 +44,33 @@ def test_a_move_that_fails_is_undone(failing, tmp_path, monkeypatch):
     out, rename, calls = tmp_path / "out", os.rename, []
     write(out, "old")
 
-    def fails(start, end):
+    def fail(start, end):
         calls.append(end)
         if len(calls) == failing:
             raise OSError("the disk is gone")
         rename(start, end)
 
-    monkeypatch.setattr(os, "rename", fails)
+    monkeypatch.setattr(os, "rename", fail)
     with pytest.raises(OSError, match="the disk is gone"):
         write(out, "new")
     assert contents(out) == dict.fromkeys(NAMES, "old")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
 @pytest.mark.parametrize("at", range(1, 7))
 def test_an_interruption_waits_until_all_files_are_moved(at, tmp_path, monkeypatch):
     out, rename, calls = tmp_path / "out", os.rename, []
     write(out, "old")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def interrupted(start, end):
+    def interrupt(start, end):
         calls.append(end)
         if len(calls) == at:
             signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGINT)  # impatient
+            signal.raise_signal(signal.SIGINT)  # an impatient user
         rename(start, end)
 
-    monkeypatch.setattr(os, "rename", interrupted)
+    monkeypatch.setattr(os, "rename", interrupt)
     try:
         with pytest.raises(KeyboardInterrupt):
             write(out, "new")
@@ -87,11 +87,11 @@ def test_a_folder_in_the_place_of_a_file_is_rejected(tmp_path):
     assert (tmp_path / "run.json" / "precious").read_text() == "mine"
 
 
-KILLED = """
+RUN = """
 import sys, signal, time, pathlib
 from softkern.tables.cli import output_folder
 from softkern.tables.cli.output_folder import results_folder
-signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background shells
 with results_folder(pathlib.Path(sys.argv[1]), ["run.json"], True) as hidden:
     (hidden / "run.json").write_text("half")
     print("ready", flush=True)
@@ -99,7 +99,7 @@ with results_folder(pathlib.Path(sys.argv[1]), ["run.json"], True) as hidden:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
 @pytest.mark.parametrize("exists", [True, False])
 def test_folders_of_killed_runs_are_removed_and_those_of_others_are_not(exists, tmp_path):
     out = tmp_path / "out"
@@ -108,7 +108,7 @@ def test_folders_of_killed_runs_are_removed_and_those_of_others_are_not(exists, 
     own = home / ".softkern-of-mine.tmp"
     own.mkdir()
     runs = [
-        subprocess.Popen([sys.executable, "-c", KILLED, str(out)], stdout=subprocess.PIPE)
+        subprocess.Popen([sys.executable, "-c", RUN, str(out)], stdout=subprocess.PIPE)
         for _ in range(2)
     ]
     for run in runs:
@@ -134,7 +134,7 @@ def test_folders_of_killed_runs_are_removed_and_those_of_others_are_not(exists, 
 
 
 def test_a_run_that_received_a_signal_writes_nothing(tmp_path, monkeypatch):
-    """What a signal raised may have been lost where C code called Python."""
+    """The exception of a signal may be lost if C code called Python."""
     monkeypatch.setattr("softkern.tables.cli.output_folder.received_signals", [signal.SIGTERM])
     before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
@@ -146,7 +146,7 @@ def test_a_run_that_received_a_signal_writes_nothing(tmp_path, monkeypatch):
 
 
 def test_files_of_two_runs_are_not_mixed(tmp_path):
-    """Who moves files into a folder waits for the one who does so already."""
+    """A run that moves files into a folder waits until another run has done so."""
     fcntl = pytest.importorskip("fcntl")
     out = tmp_path / "out"
     write(out, "old")
@@ -165,8 +165,8 @@ def test_files_of_two_runs_are_not_mixed(tmp_path):
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_a_folder_that_another_run_makes_just_now(force, tmp_path, monkeypatch):
-    """It is not there when files are written, and there when they are to appear."""
+def test_a_folder_that_another_run_creates_meanwhile(force, tmp_path, monkeypatch):
+    """The folder is missing when files are written, and exists when they are moved."""
     out, rename = tmp_path / "out", os.rename
 
     def late(start, end):
@@ -187,16 +187,16 @@ def test_a_folder_that_another_run_makes_just_now(force, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("moment", ["before it is opened", "after it is opened"])
 def test_a_folder_that_another_run_removes_before_it_is_locked(moment, tmp_path, monkeypatch):
-    """A run that starts at the same moment takes it for a stale one."""
+    """A run that starts at the same moment considers the folder stale."""
     fcntl = pytest.importorskip("fcntl")
     module, name = (os, "open") if moment == "before it is opened" else (fcntl, "flock")
-    honest, removed = getattr(module, name), []
+    original, removed = getattr(module, name), []
 
     def late(*arguments):
         if not removed:
             removed.extend(tmp_path.glob(".out.softkern-*.tmp"))
             removed[0].rmdir()
-        return honest(*arguments)
+        return original(*arguments)
 
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
@@ -213,11 +213,11 @@ def test_a_folder_that_another_run_removes_before_it_is_locked(moment, tmp_path,
 def test_an_interruption_while_the_folder_is_locked_leaves_nothing(tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
 
-    def interrupted(*arguments):
+    def interrupt(*arguments):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(fcntl, "flock", interrupted)
+        patch.setattr(fcntl, "flock", interrupt)
         with pytest.raises(KeyboardInterrupt), results_folder(tmp_path / "out", NAMES, False):
             pass
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Text that spreadsheets would run: marked in CSV, and nothing else changed."""
+"""Text that spreadsheets would execute is escaped in CSV. Other text is unchanged."""
 
 import numpy as np
 import pandas as pd
@@ -7,28 +7,28 @@ import pytest
 from softkern.tables.cli import run
 from softkern.tables.cli.formulas import escape_formulas, unescape_formulas
 
-RUN = ["=1+1", "+SUM(A1)", "-cmd|'/c calc'!A0", "@x", "\t=1", "\r=1", "-1+A2", "=", "＝1"]
-LEFT = ["-5", "+3.2e-7", "-1.234,50 €", "-", "a=b", "", "'=", "x", "-7 %", "−3"]
+FORMULAS = ["=1+1", "+SUM(A1)", "-cmd|'/c calc'!A0", "@x", "\t=1", "\r=1", "-1+A2", "=", "＝1"]
+OTHERS = ["-5", "+3.2e-7", "-1.234,50 €", "-", "a=b", "", "'=", "x", "-7 %", "−3"]
 
 
-@pytest.mark.parametrize("text", RUN)
+@pytest.mark.parametrize("text", FORMULAS)
 def test_formulas_are_escaped(text):
-    marked = escape_formulas(pd.DataFrame({"a": [text, "b"]}))["a"].tolist()
-    assert marked == [f"'{text}", "b"]
-    assert unescape_formulas(marked[0]) == text
+    escaped = escape_formulas(pd.DataFrame({"a": [text, "b"]}))["a"].tolist()
+    assert escaped == [f"'{text}", "b"]
+    assert unescape_formulas(escaped[0]) == text
 
 
 def test_other_text_is_not_escaped():
-    table = pd.DataFrame({"a": pd.Series([*LEFT, None], dtype=object), "x": np.arange(11.0) - 5})
+    table = pd.DataFrame({"a": pd.Series([*OTHERS, None], dtype=object), "x": np.arange(11.0) - 5})
     assert escape_formulas(table) is table
 
 
-def test_names_of_columns_and_repeated_ones():
+def test_column_names_are_escaped():
     table = pd.DataFrame([["=1", 2], ["b", 3]], columns=["=a", "b"])
     assert list(escape_formulas(table).columns) == ["'=a", "b"]
 
 
-def test_points_and_the_table_itself(tmp_path, monkeypatch, capsys):
+def test_points_and_joined_tables_are_escaped(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     X = np.r_[rng.normal(0, 1, (30, 2)), rng.normal(9, 1, (30, 2))]

@@ -1,4 +1,4 @@
-"""The user's table back, and new rows read as the first were."""
+"""Joined output reproduces the table of the user, and new rows are parsed like the first ones."""
 
 import io
 import json
@@ -26,8 +26,8 @@ def amounts(n=80, seed=0):
     return pd.DataFrame({"x": x.round(2), "y": (np.where(side == 0, 5, 40) + rng.normal(size=n))})
 
 
-def european(table):
-    """Title, decimal comma, points between thousands, codes with zeros in front, umlauts."""
+def format_european(table):
+    """Return CSV with a title, decimal commas, points for thousands, leading zeros and umlauts."""
     lines = ["Umsätze 2024;;;", "Kunde;Umsatz;Quote;Ort"]
     for i, row in enumerate(table.itertuples()):
         x = f"{row.x:,.2f}".translate(str.maketrans(",.", ".,"))
@@ -43,7 +43,7 @@ def analyze(data, *options):
 
 
 def test_join_reproduces_the_table():
-    text = european(amounts())
+    text = format_european(amounts())
     Path("data.csv").write_text(text, encoding="utf-8-sig")
     record = analyze("data.csv", "--join", "--id", "Kunde")
     assert record["preparation"]["features"] == ["Umsatz", "Quote"]
@@ -96,7 +96,7 @@ def test_join_of_workbooks():
     assert scored["membership"].tolist() == pd.read_excel("plain.xlsx")["membership"].tolist()
 
 
-def test_text_of_a_workbook_is_no_formula():
+def test_text_in_workbooks_is_not_a_formula():
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
     amounts().assign(note="=1+1", bell="a\x07b").to_csv("data.csv", index=False)
     analyze("data.csv", "--join", "--points", "xlsx")
@@ -122,20 +122,20 @@ def test_join_of_other_formats(kind):
     else:
         back = pd.read_parquet(path)
     for name in table:
-        assert back[name].tolist() == table[name].tolist()  # with all of their digits
+        assert back[name].tolist() == table[name].tolist()  # with all digits
     assert back["label"].nunique() == 2
 
 
 def test_join_of_standard_input(monkeypatch):
-    stdin = io.TextIOWrapper(io.BytesIO(european(amounts()).encode()))
+    stdin = io.TextIOWrapper(io.BytesIO(format_european(amounts()).encode()))
     monkeypatch.setattr("sys.stdin", stdin)
     record = analyze("-", "--join")
     assert record["input"]["file"] == "-"
     assert len(pd.read_csv("out/joined.csv", sep=";", decimal=",")) == 80
 
 
-def test_new_rows_are_read_as_the_first_were():
-    text = european(amounts())
+def test_new_rows_are_parsed_like_the_first_ones():
+    text = format_european(amounts())
     Path("data.csv").write_text(text)
     analyze("data.csv", "--id", "Kunde")
     first = pd.read_csv("out/points.csv", dtype={"id": str})
@@ -154,7 +154,7 @@ def test_new_rows_are_read_as_the_first_were():
 
 
 def test_thousands_separators_are_the_same_in_every_chunk():
-    """Alone, "2.500" would be two and a half."""
+    """Without the format of the analysis, "2.500" would be parsed as 2.5."""
     x = np.where(np.arange(60) % 2 == 0, 2000, 9000) + np.arange(60) * 7
     words = [f"{value:,}".replace(",", ".") for value in x]
     lines = [f"{word};{i % 2 * 30 + i % 7},5" for i, word in enumerate(words)]
@@ -186,7 +186,7 @@ def test_options_of_reading_are_saved_and_can_be_changed(capsys):
     assert "--decimal ," in capsys.readouterr().err
 
 
-def test_dates_are_offered_and_used(capsys):
+def test_dates_are_suggested_and_used(capsys):
     table = amounts().assign(day=pd.date_range("2024-01-01", periods=80).strftime("%d.%m.%Y"))
     table.to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report"]) == 0
@@ -214,7 +214,7 @@ def test_digits_do_not_depend_on_the_chunk():
         assert len(small) == pytest.approx(len(large), abs=3)  # the last digit may round
         cells = small.split(",")
         assert all(len(cell.lstrip("-0.").replace(".", "").split("e")[0]) <= 9 for cell in cells)
-    assert texts[0][4] == "4,,,,,,,,,,,"  # row 4 has no value, and is there
+    assert texts[0][4] == "4,,,,,,,,,,,"  # row 4 has no values, but a line
     assert {line.split(",")[1] for line in texts[0][1:]} == {"0", "1", ""}
 
 

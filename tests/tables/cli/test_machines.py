@@ -1,4 +1,4 @@
-"""The command line on machines that are unlike ours: letters, folders, limits."""
+"""The command line on other systems: encodings, file systems and memory limits."""
 
 import errno
 import io
@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def program(monkeypatch):
-    """The program within this process: (exit code, bytes of standard output)."""
+    """Return a function that runs the program and returns its exit code and output."""
 
     def program(*arguments, encoding):
         written = io.BytesIO()
@@ -47,7 +47,7 @@ def program(monkeypatch):
     return program
 
 
-def test_a_standard_output_of_another_encoding(folder, program, capsys):
+def test_standard_output_in_another_encoding(folder, program, capsys):
     quick = ("--model", "fuzzy", "--clusters", "2")
     printed = subprocess.run(
         [sys.executable, "-m", "softkern.tables.cli", "analyze", "data.csv", "-o", "ascii", *quick],
@@ -68,7 +68,7 @@ def test_a_standard_output_of_another_encoding(folder, program, capsys):
 
 
 def test_loops_are_compiled_without_a_cache_folder(monkeypatch):
-    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])  # no folder can be written
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])  # no folder is writable
 
     @compiled(nogil=True)
     def twice(x):
@@ -78,7 +78,7 @@ def test_loops_are_compiled_without_a_cache_folder(monkeypatch):
 
 
 def test_the_compiler_is_not_started_without_enough_memory(monkeypatch):
-    """It would end the program."""
+    """The compiler would abort the program."""
     monkeypatch.setattr(_compiled, "address_space", lambda: 2.0**20)
     with pytest.raises(MemoryError, match="may need 256 MiB of address space, and 1 MiB are"):
         _compiled.compiled(nogil=True)
@@ -97,8 +97,8 @@ def test_lack_of_memory_has_one_exit_code(error):
     assert one_line(error).startswith("not enough memory: ")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="names are text elsewhere")
-def test_a_file_whose_name_is_no_text(folder):
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are Unicode elsewhere")
+def test_a_file_name_that_is_not_text(folder):
     name = os.fsdecode(b"d\xff.csv")
     os.rename("data.csv", name)
     assert run(["analyze", name, "-o", "out"]) == 0
@@ -106,7 +106,7 @@ def test_a_file_whose_name_is_no_text(folder):
     assert run(["compare", "out", name]) == 0
 
 
-def test_a_model_that_is_no_regular_file(folder, capsys):
+def test_models_that_are_not_regular_files_are_rejected(folder, capsys):
     os.mkfifo("pipe")
     for path in ("pipe", "/dev/zero", "."):
         assert run(["score", path, "data.csv"]) == 5
@@ -119,11 +119,11 @@ def test_a_table_larger_than_memory_is_rejected_before_it_is_read(folder, capsys
     assert "not enough memory: data.csv holds" in capsys.readouterr().err
 
 
-def test_reading_that_runs_out_of_memory(folder, capsys, monkeypatch):
-    def fails(*arguments, **options):
+def test_lack_of_memory_while_reading_is_reported(folder, capsys, monkeypatch):
+    def fail(*arguments, **options):
         raise pd.errors.ParserError("Error tokenizing data. C error: out of memory")
 
-    monkeypatch.setattr(pd, "read_csv", fails)
+    monkeypatch.setattr(pd, "read_csv", fail)
     assert run(["analyze", "data.csv", "-o", "out"]) == 6
     printed = capsys.readouterr().err
     assert "data.csv does not fit" in printed
@@ -136,11 +136,11 @@ def test_errors_are_one_line_of_limited_length(folder, capsys):
     assert all(len(line) < 2100 for line in capsys.readouterr().err.splitlines())
 
 
-def test_an_exit_of_a_library_is_no_broken_pipe(folder, monkeypatch):
-    def leaves(*arguments):
+def test_an_exit_of_a_library_is_not_reported_as_a_broken_pipe(folder, monkeypatch):
+    def leave(*arguments):
         raise SystemExit(1)
 
-    monkeypatch.setattr("softkern.tables.cli.printer.Printer.table", leaves)
+    monkeypatch.setattr("softkern.tables.cli.printer.Printer.table", leave)
     with pytest.raises(SystemExit) as stop:
         run(["models"])
     assert stop.value.code == 1

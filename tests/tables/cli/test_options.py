@@ -1,4 +1,4 @@
-"""Options of commands: each is declared once, and typed as it is used."""
+"""Options of commands: each is declared once, with its type."""
 
 from dataclasses import dataclass, fields
 
@@ -14,7 +14,7 @@ from softkern.tables.io import Format
 
 @dataclass(frozen=True, kw_only=True)
 class Extended(AnalyzeSettings):
-    """The settings of analyze with one more option, which nothing else knows."""
+    """The settings of analyze with one additional option."""
 
     depth: int = option("How deep to look.", default=3)
 
@@ -30,7 +30,7 @@ def call(settings, *arguments):
     return received[0] if received else None
 
 
-def test_a_field_is_all_that_a_new_option_needs(capsys):
+def test_a_new_option_needs_only_a_field(capsys):
     assert call(Extended, "data.csv", "-o", "out").depth == 3
     assert call(Extended, "data.csv", "-o", "out", "--depth", "7").depth == 7
     call(Extended, "--help")
@@ -47,14 +47,14 @@ def test_options_reach_their_group(settings):
         found.data = "other.csv"
 
 
-def test_every_option_of_reading_is_one_of_the_readers():
+def test_reading_options_equal_the_fields_of_the_format():
     options = {"missing" if field.name == "na" else field.name for field in fields(ReadOptions)}
     assert options == {field.name for field in fields(Format)}
     assert ReadOptions(separator=";", na=["?"]).format == Format(separator=";", missing=("?",))
     assert ReadOptions().format == Format()
 
 
-def test_an_error_of_two_options_is_not_taken_for_one_of_a_value(capsys):
+def test_errors_of_two_options_are_not_errors_of_one_value(capsys):
     assert run(["analyze", "data.csv", "-o", "out", "--decimal", ",", "--separator", ","]) == 2
     assert "softkern: --decimal , must differ" in capsys.readouterr().err
 
@@ -78,7 +78,7 @@ def test_remedies_are_spelled_as_options(value, expected):
         (Remedy("header", False), "--no-header"),
     ],
 )
-def test_parameters_have_names_of_their_own_as_options(remedy, expected):
+def test_options_may_have_other_names_than_parameters(remedy, expected):
     assert spell_option(remedy) == expected
 
 
@@ -95,5 +95,5 @@ def test_parameters_have_names_of_their_own_as_options(remedy, expected):
         (values.choice_parser(["fuzzy", "auto"]), "fuzzy", "fuzzy"),
     ],
 )
-def test_values_of_options(parse, word, expected):
+def test_values_of_options_are_parsed(parse, word, expected):
     assert parse(word) == expected

@@ -1,4 +1,4 @@
-"""Tables in parts: a sample is analyzed, all rows are scored, one part a row group."""
+"""Tables in parts: a sample is analyzed, and all rows are scored, one part per row group."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def table():
     X = rng.normal(size=(N, 3))
     X[300:600, 0] += 12
     X[600:, 1] += 12
-    X[5] = 90  # far out
+    X[5] = 90  # an outlier
     frame = pd.DataFrame(X, columns=["height", "weight", "age"])
     frame.insert(0, "name", [f"row {k}" for k in range(N)])
     frame.loc[[7, 500], "age"] = np.nan
@@ -39,27 +39,27 @@ def folder(tmp_path):
     return place
 
 
-def points_of(out):
+def read_points(out):
     files = sorted(out.glob("points-*.parquet"))
     return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
 
 
 @pytest.fixture
 def small_sample(monkeypatch):
-    """A sample smaller than the table."""
+    """Limit the sample to fewer rows than the table has."""
     from softkern.tables.cli.parts import Parts
 
-    honest = Parts.sample
-    monkeypatch.setattr(Parts, "sample", lambda self, seed: honest(self, seed, 400))
+    original = Parts.sample
+    monkeypatch.setattr(Parts, "sample", lambda self, seed: original(self, seed, 400))
 
 
-def test_analyze_a_folder(folder, tmp_path, small_sample, capsys):
+def test_a_folder_is_analyzed_and_scored(folder, tmp_path, small_sample, capsys):
     out = tmp_path / "results"
     assert run(["analyze", str(folder), "-o", str(out), "--id", "name", "--no-report"]) == 0
     printed = capsys.readouterr().out
     assert "3 Parquet files, 900 rows" in printed
     assert "400 rows are analyzed; all are scored" in printed
-    points = points_of(out)
+    points = read_points(out)
     assert points["row"].tolist() == list(range(1, N + 1))
     assert points["id"].tolist() == table()["name"].tolist()
     truth = points["id"].str[4:].astype(int)
@@ -80,7 +80,7 @@ def test_analyze_a_folder(folder, tmp_path, small_sample, capsys):
     command = ["score", str(out / "model.safetensors"), f"{folder}/*.parquet"]
     assert run([*command, "-o", str(again)]) == 0
     assert "scored 900 rows into 3 parts" in capsys.readouterr().out
-    scored = points_of(again)
+    scored = read_points(again)
     assert scored["label"].tolist() == points["label"].tolist()
     one = tmp_path / "one.parquet"
     whole = tmp_path / "whole.parquet"
@@ -97,36 +97,36 @@ def test_a_sample_of_all_rows_is_the_usual_analysis(folder, tmp_path, capsys):
         run(["analyze", str(whole), "-o", str(tmp_path / "a"), "--points", "parquet", *common]) == 0
     )
     assert run(["analyze", str(folder), "-o", str(tmp_path / "b"), *common]) == 0
-    one, parts = pd.read_parquet(tmp_path / "a" / "points.parquet"), points_of(tmp_path / "b")
+    one, parts = pd.read_parquet(tmp_path / "a" / "points.parquet"), read_points(tmp_path / "b")
     pd.testing.assert_frame_equal(one[parts.columns], parts, check_dtype=False)
 
 
-def test_a_file_larger_than_memory(tmp_path, monkeypatch, small_sample, capsys):
+def test_a_file_larger_than_memory_is_analyzed(tmp_path, monkeypatch, small_sample, capsys):
     path = tmp_path / "big.parquet"
     table().drop(columns="name").to_parquet(path, index=False, row_group_size=250)
     monkeypatch.setattr("softkern.tables.cli.parts.available_memory", lambda: 10_000)
     out = tmp_path / "results"
     assert run(["analyze", str(path), "-o", str(out), "--no-report"]) == 0
     assert "400 rows are analyzed" in capsys.readouterr().out
-    assert len(points_of(out)) == N
+    assert len(read_points(out)) == N
     assert len(list(out.glob("points-*"))) == pq.read_metadata(path).num_row_groups == 4
 
 
-def test_words_for_missing_values(folder, tmp_path, small_sample, capsys):
-    """They are those of the analysis in every part."""
+def test_words_for_missing_values_apply_to_every_part(folder, tmp_path, small_sample, capsys):
+    """Scoring uses the words of the analysis."""
     for path in folder.glob("*.parquet"):
         frame = pd.read_parquet(path)
         frame["age"] = frame["age"].map(str).where(frame["age"].notna(), "?")
         frame.to_parquet(path, index=False)
     command = ["analyze", str(folder), "-o", str(tmp_path / "out"), "--id", "name", "--no-report"]
     assert run([*command, "--na", "?"]) == 0
-    points = points_of(tmp_path / "out")
+    points = read_points(tmp_path / "out")
     assert points["label"].notna().all()
     assert points["is_outlier"][points["id"] == "row 5"].all()
 
 
-def test_npy_files(tmp_path, monkeypatch, small_sample, capsys):
-    """In a folder, and one that is larger than memory, with the answers of the same Parquet."""
+def test_npy_files_give_the_results_of_parquet(tmp_path, monkeypatch, small_sample, capsys):
+    """NPY files in a folder, and one that is larger than memory."""
     X = table()[["height", "weight", "age"]].to_numpy()
     (tmp_path / "many").mkdir()
     for k, part in enumerate(np.array_split(X, FILES)):
@@ -140,7 +140,7 @@ def test_npy_files(tmp_path, monkeypatch, small_sample, capsys):
     for name in ("many", "big.npy", "big.parquet"):
         out = tmp_path / f"{name} results"
         assert run(["analyze", str(tmp_path / name), "-o", str(out), "--no-report"]) == 0
-        found[name] = points_of(out)
+        found[name] = read_points(out)
     printed = capsys.readouterr().out
     assert "3 NPY files, 900 rows" in printed
     assert "1 NPY file, 900 rows" in printed
@@ -173,10 +173,10 @@ def test_tables_in_parts_that_are_rejected(
     assert run(["analyze", where, "-o", str(tmp_path / "out"), "--no-report", *options]) == code
     assert printed in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-    assert da.ones(3).sum().compute() == 3  # a cluster that is not there is not contacted again
+    assert da.ones(3).sum().compute() == 3  # the unreachable Dask scheduler is not contacted again
 
 
-def test_files_that_do_not_belong_together(folder, tmp_path, capsys):
+def test_files_with_different_columns_are_rejected(folder, tmp_path, capsys):
     table().drop(columns="age").to_parquet(folder / "9.parquet", index=False)
     assert run(["analyze", str(folder), "-o", str(tmp_path / "out"), "--no-report"]) == 3
     assert "9.parquet has other columns" in (printed := capsys.readouterr().err)
@@ -194,14 +194,14 @@ def test_score_needs_a_folder(folder, tmp_path, small_sample, capsys):
 
 
 def test_a_piece_is_read_whole(tmp_path):
-    """Also one of more rows than a chunk has."""
+    """A piece may have more rows than a chunk."""
     np.save(tmp_path / "long.npy", np.zeros((120_000, 1)))
     (piece,), _ = find_pieces([str(tmp_path / "long.npy")])
     assert len(piece.reader(Format()).read()) == 120_000
     assert sum(map(len, piece.reader(Format()).chunks())) == 120_000
 
 
-def test_the_fitted_model_is_not_changed_to_stand_for_all_rows():
+def test_as_sample_of_does_not_change_the_fitted_model():
     model = softkern.OneClassPCM().fit(np.random.default_rng(0).normal(size=(50, 2)))
     before = set(vars(model))
     sample = as_sample_of(model, 5000)

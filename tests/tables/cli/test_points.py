@@ -1,4 +1,4 @@
-"""The table of points as text: written fast, and as pandas writes it."""
+"""The table of points is written by a fast function, with the same text as by pandas."""
 
 import csv
 import io
@@ -34,7 +34,7 @@ def table_of(ids, numbers=NUMBERS):
 @pytest.mark.parametrize("ids", IDS)
 @pytest.mark.parametrize("blank", [False, True])
 @pytest.mark.filterwarnings("ignore:overflow")
-def test_as_pandas_writes_it(ids, blank, tmp_path):
+def test_text_equals_that_of_pandas(ids, blank, tmp_path):
     numbers = np.where(np.arange(9) == 3, np.nan, NUMBERS) if blank else NUMBERS
     first, second = table_of(ids, numbers), table_of("plain")
     expected = io.StringIO()
@@ -59,7 +59,7 @@ def test_plain_tables_use_the_fast_writer():
     assert _csv_lines(table_of("blank")) is None
 
 
-def test_a_carriage_return_in_a_cell_ends_no_row(tmp_path):
+def test_a_carriage_return_in_a_cell_does_not_end_the_row(tmp_path):
     path = tmp_path / "points.csv"
     table = table_of("plain").assign(id=["a\rb", "\r", "c\r\nd", "e\n", "f", "g", "h", "i", "j\r"])
     write_chunks([table, table_of("plain")], str(path), raw_text=True)

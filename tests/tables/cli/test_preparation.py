@@ -1,4 +1,4 @@
-"""Tables as they are: what is recognized is printed, and does not decide the answer by itself."""
+"""Typical tables: recognized columns are reported and do not decide the clusters alone."""
 
 import json
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_new_rows_are_transformed_and_imputed_alike():
     assert "from the nearest rows" in printed
     assert run(["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "--chunk", "77"]) == 0
     assert pd.read_csv("s.csv")["label"].tolist() == points["label"].tolist()
-    # 9 apart, so that a row of the other group's median would not be its own
+    # the groups are 9 apart: medians of all rows would move rows to the other group
     assert (points["label"][:150].nunique(), points["label"][150:].nunique()) == (1, 1)
 
 
@@ -130,7 +130,7 @@ def test_missing_categories_are_imputed_from_the_nearest_rows():
 
 
 def test_cells_are_not_imputed_between_two_groups():
-    """Of nine nearest rows some are of the other group; a mean of all would lie in the valley."""
+    """Some of the nine nearest rows are in the other group. Their mean lies between the groups."""
     rng = np.random.default_rng(0)
     side = np.arange(400) % 2
     table = pd.DataFrame({"x": 20 * side + rng.normal(size=400), "y": rng.normal(size=400)})
@@ -138,23 +138,23 @@ def test_cells_are_not_imputed_between_two_groups():
     _, prepared = prepare(table, scale="none")
     filled = prepared.features["x"][:100]
     assert (np.abs(filled - 10) > 5).mean() > 0.95
-    means = KNNImputer(n_neighbors=9).fit_transform(table)[:100, 0]  # of both groups
+    means = KNNImputer(n_neighbors=9).fit_transform(table)[:100, 0]  # means of both groups
     assert (np.abs(means - 10) > 5).mean() < 0.5
 
 
-def test_repeated_rows_are_noted():
+def test_duplicate_rows_are_reported():
     table, _ = groups()
     _, prepared = prepare(pd.concat([table, table[:20]]))
     assert "duplicate rows: 20 of 320" in texts(prepared.notes)
 
 
-def test_extreme_values_are_noted_and_stay_numbers():
+def test_extreme_values_are_reported_and_stay_numbers():
     table, _ = groups()
     table.loc[:6, "x"] = -999
     _, prepared = prepare(table)
     assert any("'x' contains -999" in note for note in texts(prepared.notes))
     assert not any("--na" in note for note in texts(prepared.notes))
-    assert np.abs(prepared.values[:7, 0]).min() > 50  # and they stay as far out as they are
+    assert np.abs(prepared.values[:7, 0]).min() > 50  # they stay extreme
 
 
 def test_identifiers_are_used_if_there_is_nothing_else():
@@ -181,7 +181,7 @@ def test_identifiers_are_used_if_there_is_nothing_else():
         },
     ],
 )
-def test_small_and_odd_tables_are_prepared(table):
+def test_small_and_unusual_tables_are_prepared(table):
     preparation, prepared = prepare(pd.DataFrame(table))
     assert preparation.get_feature_names_out().tolist()
     assert np.isfinite(prepared.values).all()
@@ -190,7 +190,7 @@ def test_small_and_odd_tables_are_prepared(table):
 
 
 def test_models_of_versions_that_saved_the_preparation_apart_are_rejected(capsys):
-    """Their numbers are scaled, and a table as it is would be scored without a warning."""
+    """They expect scaled numbers, but would score a raw table without a warning."""
     table, _ = groups()
     table.to_csv("data.csv", index=False)
     model = softkern.OneClassPCM().fit(table / 100)

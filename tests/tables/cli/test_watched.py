@@ -1,4 +1,4 @@
-"""What a person sees who watches a terminal: every stage by its name, from the beginning."""
+"""Progress in a terminal: the name of every stage is shown from the start."""
 
 import io
 import os
@@ -19,8 +19,8 @@ from softkern.tables.cli.printer import TimeLeft
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")
 
 
-def watched(*arguments):
-    """All that a command writes to a terminal, in the order in which it does."""
+def run_in_terminal(*arguments):
+    """Run a command in a pseudo-terminal and return all its output."""
     process, terminal = pty.fork()
     if process == 0:
         os.environ |= {"TERM": "xterm", "COLUMNS": "120", "LINES": "50"}
@@ -29,7 +29,7 @@ def watched(*arguments):
     while True:
         try:
             part = os.read(terminal, 65536)
-        except OSError:  # how Linux says that nobody writes any more
+        except OSError:  # Linux raises this when the child has closed the terminal
             break
         if not part:
             break
@@ -41,7 +41,7 @@ def watched(*arguments):
 
 @pytest.fixture
 def in_terminal(monkeypatch):
-    """The same within this process, whose console is taken for a terminal."""
+    """Return a function that runs a command in this process, with a console like a terminal."""
 
     def in_terminal(*arguments):
         console = Console(file=io.StringIO(), force_terminal=True, width=120)
@@ -70,7 +70,7 @@ def test_every_stage_of_analyze_is_shown(model, tmp_path, monkeypatch, in_termin
     assert "open out/report.html" in shown
 
 
-def test_theTimeLeft_is_shown_where_steps_are_counted():
+def test_the_time_left_is_shown_if_steps_are_counted():
     now = 0.0
     bars = Progress(TimeLeft(), get_time=lambda: now)
     counted = bars.add_task("counted", total=10)
@@ -83,12 +83,12 @@ def test_theTimeLeft_is_shown_where_steps_are_counted():
     assert words == {"counted": "0:02:20 left", "other": ""}
 
 
-def test_scoring_is_shown(tmp_path, monkeypatch):
+def test_every_stage_of_score_is_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(np.random.default_rng(0).normal(size=(80, 2))).add_prefix("c").to_csv(
         "data.csv", index=False
     )
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "-q"]) == 0
-    shown = watched("score", "out/model.safetensors", "data.csv", "-o", "s.csv")
+    shown = run_in_terminal("score", "out/model.safetensors", "data.csv", "-o", "s.csv")
     assert " starting " in shown
     assert "80 rows" in shown

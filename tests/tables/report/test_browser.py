@@ -1,4 +1,4 @@
-"""The page in a browser: what its sliders, tables and keys do. Skipped where there is none."""
+"""The page in a browser: sliders, tables and keys. Skipped without a browser."""
 
 import base64
 import io
@@ -43,7 +43,7 @@ FLAGS = (
     "--disable-sync",
     "--window-size=1200,1000",
 )
-HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
+MARKUP = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>\u2028'\""
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def browser(tmp_path_factory):
     program = next(filter(None, map(shutil.which, names)), None)
     driver = shutil.which("chromedriver")
     if program is None or driver is None:
-        message = "no chromium and chromedriver here: the page is not tried in a browser"
+        message = "chromium or chromedriver is missing: the page is not tested in a browser"
         (pytest.fail if os.environ.get("SOFTKERN_NEEDS_BROWSER") else pytest.skip)(message)
     options = webdriver.ChromeOptions()
     options.binary_location = program
@@ -66,7 +66,7 @@ def browser(tmp_path_factory):
 
 
 class Page:
-    """A page that is open, and what its reader can do."""
+    """An open page, and the actions of its reader."""
 
     def __init__(self, browser, path):
         self.browser = browser
@@ -88,9 +88,9 @@ class Page:
             "slider.dispatchEvent(new Event('input', {bubbles: true}))"
         )
         self.run(script, name, step)
-        self.drawn()
+        self.wait_for_drawing()
 
-    def drawn(self):
+    def wait_for_drawing(self):
         self.browser.execute_async_script(
             "const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 30))"
         )
@@ -102,14 +102,14 @@ class Page:
         return self.find("#state").text
 
     def column(self, name, source="points"):
-        """A column of what is drawn."""
+        """Return a column of a data source of the plot."""
         script = (
             "const found = Bokeh.documents.map((d) => d.get_model_by_name(arguments[0]));"
             "return Array.from(found.find((model) => model).data[arguments[1]])"
         )
         return self.run(script, source, name)
 
-    def complaints(self):
+    def read_console(self):
         return [entry["message"] for entry in self.browser.get_log("browser")]
 
 
@@ -138,7 +138,7 @@ def alpha_page(browser, written):
     return Page(browser, path), model
 
 
-def test_the_slider_shows_what_the_model_says(alpha_page):
+def test_the_slider_shows_the_labels_of_the_model(alpha_page):
     page, model = alpha_page
     assert np.array_equal(page.labels(), model.labels_[page.rows])
     for step in range(0, len(page.levels), 29):
@@ -153,13 +153,11 @@ def test_the_slider_shows_what_the_model_says(alpha_page):
         assert np.array_equal(tones, np.where(truth < 0, 6, truth % 6)[page.rows])
     page.find("#own").click()
     assert np.array_equal(page.labels(), model.labels_[page.rows])
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
 @pytest.mark.parametrize("kind", ["whole", "real"])
-def test_the_slider_with_weights_equal_rows_and_rows_that_do_not_count(
-    kind, browser, table, tmp_path
-):
+def test_the_slider_with_weights_duplicates_and_rows_of_weight_zero(kind, browser, table, tmp_path):
     X = pd.concat([table.round(1), table.round(1)[:90], table[:5] + 0.3], ignore_index=True)
     generator = np.random.default_rng(0)
     weight = generator.integers(0, 4, len(X)).astype(float)
@@ -178,11 +176,11 @@ def test_the_slider_with_weights_equal_rows_and_rows_that_do_not_count(
         assert np.array_equal(nodes, model.tree_.labels_at(level))
 
 
-def test_keys_move_the_sliders_and_the_picture(alpha_page):
+def test_keys_move_the_sliders_and_the_plot(alpha_page):
     page, model = alpha_page
     slider = page.find("#alpha")
     slider.send_keys(Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
-    page.drawn()
+    page.wait_for_drawing()
     assert np.array_equal(page.labels(), model.labels_at(page.levels[2])[page.rows])
     assert slider.get_attribute("aria-valuetext") == f"level {page.levels[2]}"
     assert page.find("#state").get_attribute("aria-live") == "polite"
@@ -195,8 +193,8 @@ def test_keys_move_the_sliders_and_the_picture(alpha_page):
     assert page.run(where) == pytest.approx(before)
 
 
-def place_of(page, x, y):
-    """Where a point of the picture is on the screen."""
+def screen_position(page, x, y):
+    """Return the screen position of a point of the plot."""
     page.run("document.getElementById('points').scrollIntoView()")
     script = (
         "const d = Bokeh.documents[0], f = d.get_model_by_name('points figure');"
@@ -214,15 +212,15 @@ def mouse(page, kind, x, y, **more):
 def click(page, x, y):
     for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
         mouse(page, kind, x, y, button="left", clickCount=1)
-    page.drawn()
-    page.drawn()
+    page.wait_for_drawing()
+    page.wait_for_drawing()
 
 
 FIGURE = "Bokeh.documents[0].get_model_by_name('points figure')"
 
 
-def view_of(page):
-    """Ends of the picture: left, right, below, above."""
+def get_view(page):
+    """Return the ends of the axes: left, right, bottom and top."""
     script = f"const f = {FIGURE}; return [f.x_range, f.y_range].flatMap((r) => [r.start, r.end])"
     return page.run(f"return (() => {{ {script} }})()")
 
@@ -238,9 +236,9 @@ def far_page(browser, table, tmp_path):
     return Page(browser, path), far
 
 
-def test_far_rows_are_marked_at_the_edge_and_do_not_press_the_others_into_a_dot(far_page):
+def test_far_rows_are_marked_at_the_edge_and_do_not_widen_the_view(far_page):
     page, far = far_page
-    left, right, below, above = view_of(page)
+    left, right, below, above = get_view(page)
     inner = far.drop([1, 2])
     assert left < inner["width"].min()
     assert inner["width"].max() < right
@@ -250,56 +248,56 @@ def test_far_rows_are_marked_at_the_edge_and_do_not_press_the_others_into_a_dot(
     assert page.column("place", "far") == [1, 2]
     x, y = np.array(page.column("x", "far")), np.array(page.column("y", "far"))
     assert ((left < x) & (x < right) & (below < y) & (y < above)).all()
-    assert x[0] - left < 0.05 * (right - left)  # at the left edge, and at the upper one
+    assert x[0] - left < 0.05 * (right - left)  # the first at the left edge, the second at the top
     assert above - y[1] < 0.05 * (above - below)
     assert page.column("angle", "far") == pytest.approx([np.pi / 2, 0])
     button = page.find("#everything")
     assert button.text == "Show all rows: 2 far outside"
     button.click()
-    page.drawn()
-    assert view_of(page)[0] < -999
+    page.wait_for_drawing()
+    assert get_view(page)[0] < -999
     assert page.column("place", "far") == []
     assert not button.is_displayed()
     page.find("#most").click()
-    page.drawn()
-    # the width of the axis' numbers has its part in the scale
-    assert view_of(page) == pytest.approx([left, right, below, above], rel=0.1)
-    assert page.complaints() == []
+    page.wait_for_drawing()
+    # the width of tick labels affects the scale
+    assert get_view(page) == pytest.approx([left, right, below, above], rel=0.1)
+    assert page.read_console() == []
 
 
-def test_an_arrow_at_the_edge_says_which_row_it_is_and_widens_the_view_to_it(far_page):
+def test_an_arrow_at_the_edge_names_its_row_and_widens_the_view_on_a_click(far_page):
     page, _ = far_page
-    x, y = place_of(page, page.column("x", "far")[0], page.column("y", "far")[0])
+    x, y = screen_position(page, page.column("x", "far")[0], page.column("y", "far")[0])
     mouse(page, "mouseMoved", x, y)
-    page.drawn()
+    page.wait_for_drawing()
     assert page.find("#tip").text.startswith("Row 1, far outside: width -999.")
     click(page, x, y)
-    assert view_of(page)[0] < -999
-    assert view_of(page)[3] < 500
+    assert get_view(page)[0] < -999
+    assert get_view(page)[3] < 500
     assert page.column("place", "far") == [2]
     assert "Row 1" in page.find("#point").text
 
 
-def test_the_wheel_zooms_once_the_picture_has_been_clicked(alpha_page):
+def test_the_wheel_zooms_only_after_a_click_on_the_plot(alpha_page):
     page, _ = alpha_page
-    x, y = place_of(page, 4.0, 4.0)
-    before = view_of(page)
+    x, y = screen_position(page, 4.0, 4.0)
+    before = get_view(page)
     mouse(page, "mouseWheel", x, y, deltaX=0, deltaY=-120)
-    page.drawn()
-    assert view_of(page) == before
-    x, y = place_of(page, 4.0, 4.0)
+    page.wait_for_drawing()
+    assert get_view(page) == before
+    x, y = screen_position(page, 4.0, 4.0)
     click(page, x, y)
     mouse(page, "mouseWheel", x, y, deltaX=0, deltaY=-120)
     page.browser.execute_async_script("setTimeout(arguments[0], 300)")
-    after = view_of(page)
+    after = get_view(page)
     assert after[1] - after[0] < before[1] - before[0]
     page.find("#most").click()
-    page.drawn()
-    assert view_of(page) == pytest.approx(before, rel=0.1)
+    page.wait_for_drawing()
+    assert get_view(page) == pytest.approx(before, rel=0.1)
 
 
-def legend_of(page):
-    """Names and counts of the legend's lines."""
+def read_legend(page):
+    """Return the names in the legend and their counts."""
     script = (
         "return [...document.querySelectorAll('#legend li')].map((line) =>"
         " [...line.querySelectorAll('span')].map((part) => part.textContent))"
@@ -316,13 +314,13 @@ def test_counts_of_the_legend_add_up_to_all_rows(alpha_page):
     page, _ = alpha_page
     for step in (0, len(page.levels) // 2, len(page.levels) - 20):
         page.slide("alpha", step)
-        legend = legend_of(page)
+        legend = read_legend(page)
         total = legend.pop("all rows", 240)
         legend.pop("of these rejected", None)
         assert total == sum(legend.values()) == 240
 
 
-def test_the_legend_hides_a_cluster_and_shows_one_alone(alpha_page):
+def test_the_legend_hides_a_cluster_or_all_others(alpha_page):
     page, model = alpha_page
     labels = model.labels_[page.rows]
     button = page.find("#legend button[data-label='1']")
@@ -337,17 +335,17 @@ def test_the_legend_hides_a_cluster_and_shows_one_alone(alpha_page):
     assert drawn_rows(page).all()
     ActionChains(page.browser).key_down(Keys.ALT).click(button).key_up(Keys.ALT).perform()
     assert np.array_equal(drawn_rows(page), labels == 1)
-    page.slide("alpha", 0)  # other clusters, of which none is hidden
+    page.slide("alpha", 0)  # none of the new clusters is hidden
     assert drawn_rows(page).all()
 
 
-def test_rows_are_as_faint_as_their_membership_is_low(alpha_page):
+def test_opacity_increases_with_membership(alpha_page):
     page, model = alpha_page
     membership = rank_points(model)["membership"].to_numpy()[page.rows]
     assert page.column("alpha") == pytest.approx(0.2 + 0.75 * membership, abs=1e-6)
 
 
-def test_forty_clusters_have_forty_marks(browser, tmp_path):
+def test_forty_clusters_have_different_marks(browser, tmp_path):
     X = np.random.default_rng(0).normal(size=(84, 2))
     table = pd.DataFrame(X, columns=["a", "b"])
     model = PossibilisticCMeans(2, bandwidth=1.0).fit(table)
@@ -376,17 +374,17 @@ def words_page(browser, table, tmp_path_factory):
 
 
 def choose(page, name, text):
-    """An option of a list, by what it says."""
+    """Select the option of a list that has this text."""
     script = (
         "const select = document.getElementById(arguments[0]);"
         "const found = [...select.options].find((option) => option.text === arguments[1]);"
         "select.value = found.value; select.dispatchEvent(new Event('change', {bubbles: true}))"
     )
     page.run(script, name, text)
-    page.drawn()
+    page.wait_for_drawing()
 
 
-def test_color_by_words_with_a_cross_table(browser, words_page):
+def test_coloring_by_text_shows_a_cross_table(browser, words_page):
     path, words, model = words_page
     page = Page(browser, path)
     assert not page.find("#compare").is_displayed()
@@ -408,10 +406,10 @@ def test_color_by_words_with_a_cross_table(browser, words_page):
     assert page.find("#key").text.splitlines()[0] == "kind"
     choose(page, "color", "cluster")
     assert not page.find("#key").is_displayed()
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def test_color_by_numbers_on_a_scale(browser, words_page):
+def test_coloring_by_numbers_uses_a_scale(browser, words_page):
     path, words, _ = words_page
     page = Page(browser, path)
     choose(page, "color", "money")
@@ -424,15 +422,15 @@ def test_color_by_numbers_on_a_scale(browser, words_page):
     assert words["money"].min() <= float(low) < float(high) <= words["money"].max()
     choose(page, "color", "nothing")
     assert set(page.column("tone")) == {6}
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def test_logarithmic_axes(browser, words_page):
+def test_axes_can_be_logarithmic(browser, words_page):
     path, words, _ = words_page
     page = Page(browser, path)
     choose(page, "up", "money")
     page.find("#log-up").click()
-    page.drawn()
+    page.wait_for_drawing()
     assert page.column("y") == pytest.approx(np.log10(words["money"]), rel=1e-5)
     assert page.run(f"return {FIGURE}.left[0].axis_label") == "money (logarithmic)"
     ticks = page.run(f"return Array.from({FIGURE}.left[0].ticker.ticks)")
@@ -440,15 +438,15 @@ def test_logarithmic_axes(browser, words_page):
     assert [float(name) for name in names] == pytest.approx([10**tick for tick in ticks])
     choose(page, "across", "width")  # has numbers below 0, which have no logarithm
     page.find("#log-across").click()
-    page.drawn()
+    page.wait_for_drawing()
     x = np.array(page.run("return Array.from(softkernReport.places().x, String)"), dtype=float)
     assert np.array_equal(np.isneginf(x), words["width"] <= 0)
     assert set(np.flatnonzero(words["width"] <= 0)) <= set(page.column("place", "far"))
     page.find("#log-across").click()
     page.find("#log-up").click()
-    page.drawn()
+    page.wait_for_drawing()
     assert page.column("y") == pytest.approx(words["money"], rel=1e-5)
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
 def test_a_view_sets_both_axes(browser, tmp_path):
@@ -464,42 +462,42 @@ def test_a_view_sets_both_axes(browser, tmp_path):
     assert "t-SNE" in page.find("#view-help").text
     choose(page, "up", "c")
     assert page.run("return document.getElementById('view').value") == ""
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
 def tones_of_tree(page):
     return set(page.column("tone", "lines"))
 
 
-def test_the_slider_by_number_of_clusters(alpha_page, table):
+def test_the_slider_sets_the_number_of_clusters(alpha_page, table):
     page, model = alpha_page
     offered = page.run("return softkernReport.numbers")
     assert len(offered) >= 3
     for step in range(3):
         page.slide("number", step)
-        asked = AlphaCutClustering(n_clusters=step + 1, bandwidth=model.bandwidth_)
-        truth = asked.fit(table)
+        other = AlphaCutClustering(n_clusters=step + 1, bandwidth=model.bandwidth_)
+        truth = other.fit(table)
         assert np.array_equal(page.labels(), truth.labels_[page.rows])
         assert f"Chosen number of clusters: {plural(step + 1)}; 0 of 240 rows" in page.state()
         assert page.find("#number").get_attribute("aria-valuetext") == plural(step + 1)
-        assert legend_of(page).pop("all rows", 240) == 240
+        assert read_legend(page).pop("all rows", 240) == 240
         assert set(range(step + 1)) <= tones_of_tree(page) <= {*range(step + 1), 6}
         assert page.find("#own").get_attribute("aria-pressed") == "false"
         assert page.find("#clusters .of-own").is_displayed()
-    page.slide("alpha", 200)  # as it says, small pieces and all
+    page.slide("alpha", 200)  # exactly at this level, including small clusters
     assert np.array_equal(page.labels(), model.labels_at(page.levels[200])[page.rows])
     page.slide("number", 1)
     page.find("#own").click()
     assert np.array_equal(page.labels(), model.labels_[page.rows])
     assert not page.find("#clusters .of-own").is_displayed()
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
 def plural(clusters):
     return f"{clusters} cluster{'s' * (clusters != 1)}"
 
 
-def test_seven_of_thirty_equal_groups_are_asked_for(browser, tmp_path):
+def test_thirty_equal_groups_are_cut_into_seven_clusters(browser, tmp_path):
     centers = 9.0 * np.array([divmod(k, 6) for k in range(30)])
     X = make_blobs([20] * 30, 2, centers=centers, cluster_std=0.8, random_state=0)[0]
     table = pd.DataFrame(X, columns=["east", "north"])
@@ -510,10 +508,10 @@ def test_seven_of_thirty_equal_groups_are_asked_for(browser, tmp_path):
     truth = AlphaCutClustering(n_clusters=7, bandwidth=1.0).fit(table)
     assert np.array_equal(page.labels(), truth.labels_[page.rows])
     assert "7 clusters; 0 of 600 rows" in page.state()
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def test_the_picture_is_saved_as_it_is_seen(alpha_page):
+def test_the_plot_is_saved_as_it_is_shown(alpha_page):
     page, _ = alpha_page
     start = "data:image/png;base64,"
     whole = page.run("return softkernReport.picture()")
@@ -523,12 +521,12 @@ def test_the_picture_is_saved_as_it_is_seen(alpha_page):
     assert width > shown["width"]  # the legend is beside it
     assert height > 0.9 * shown["height"]
     page.find("#legend button[data-label='1']").click()
-    page.drawn()
+    page.wait_for_drawing()
     assert page.run("return softkernReport.picture()") != whole
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def cells_of(page, name, head):
+def read_cells(page, name, head):
     heads = [cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, f"#{name}-table th")]
     script = (
         "return [...document.querySelectorAll(`#${arguments[0]}-table tbody tr`)]"
@@ -537,26 +535,26 @@ def cells_of(page, name, head):
     return page.run(script, name, [head_.split(" ▲")[0] for head_ in heads].index(head))
 
 
-def test_tables_have_all_columns_and_are_sorted_and_searched(browser, words_page):
+def test_tables_have_all_columns_and_can_be_sorted_and_searched(browser, words_page):
     path, words, _ = words_page
     page = Page(browser, path)
-    rows = [int(row) for row in cells_of(page, "outliers", "row")]
+    rows = [int(row) for row in read_cells(page, "outliers", "row")]
     assert len(rows) == 100
-    assert cells_of(page, "outliers", "kind") == words["kind"][rows].tolist()
-    values = np.array(cells_of(page, "outliers", "money"), dtype=float)
+    assert read_cells(page, "outliers", "kind") == words["kind"][rows].tolist()
+    values = np.array(read_cells(page, "outliers", "money"), dtype=float)
     assert values == pytest.approx(words["money"][rows], rel=1e-6)
     heads = page.browser.find_elements(By.CSS_SELECTOR, "#outliers-table th")
     head = next(cell for cell in heads if cell.text == "money")
     button = head.find_element(By.TAG_NAME, "button")
     page.run("arguments[0].click()", button)
-    assert np.array(cells_of(page, "outliers", "money"), float) == pytest.approx(np.sort(values))
+    assert np.array(read_cells(page, "outliers", "money"), float) == pytest.approx(np.sort(values))
     assert head.get_attribute("aria-sort") == "ascending"
     page.run("arguments[0].click()", button)
-    sorted_ = np.array(cells_of(page, "outliers", "money"), float)
+    sorted_ = np.array(read_cells(page, "outliers", "money"), float)
     assert sorted_ == pytest.approx(np.sort(values)[::-1])
     page.find("#outliers-search").send_keys("WIDE")
     wide = (words["kind"][rows] == "wide").sum()
-    assert set(cells_of(page, "outliers", "kind")) == {"wide"}
+    assert set(read_cells(page, "outliers", "kind")) == {"wide"}
     assert page.find("#outliers-found").text == f"{wide} of 100 rows"
     text = io.StringIO(page.run("return softkernReport.csv('outliers')"))
     saved = pd.read_csv(text, dtype={"money": str}).astype({"money": float})
@@ -565,20 +563,20 @@ def test_tables_have_all_columns_and_are_sorted_and_searched(browser, words_page
     assert saved["money"].tolist() == words["money"][saved["row"]].tolist()  # all digits
     assert saved["odd"].dropna().tolist() == words["odd"][saved["row"]].dropna().tolist()
     assert {"cluster", "why", "grade"} <= set(saved.columns)
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def test_the_second_cluster_is_named_between_clusters(browser, words_page):
+def test_overlap_points_name_two_clusters(browser, words_page):
     path, _, model = words_page
     page = Page(browser, path)
-    between = cells_of(page, "overlaps", "between")
-    rows = [int(row) for row in cells_of(page, "overlaps", "row")]
+    between = read_cells(page, "overlaps", "between")
+    rows = [int(row) for row in read_cells(page, "overlaps", "row")]
     first_two = np.sort(np.argsort(-model.memberships_[rows], axis=1)[:, :2], axis=1)
     assert between
     assert between == [f"{one} and {two}" for one, two in first_two]
 
 
-def test_tab_reaches_everything(alpha_page):
+def test_the_tab_key_reaches_every_control(alpha_page):
     page, _ = alpha_page
     reached = []
     body = ActionChains(page.browser)
@@ -616,7 +614,7 @@ def test_rejection_grays_out_the_top_ranks(alpha_page):
     assert "none rejected" in page.state()
 
 
-def test_a_row_of_a_table_is_marked_in_the_picture(alpha_page, table):
+def test_a_focused_row_of_a_table_is_marked_in_the_plot(alpha_page, table):
     page, model = alpha_page
     first = int(np.argmin(rank_points(model)["outlier_rank"]))
     row = page.find("#outliers-table tbody tr")
@@ -628,12 +626,12 @@ def test_a_row_of_a_table_is_marked_in_the_picture(alpha_page, table):
     assert "width" in page.find("#point").text
 
 
-def test_pointing_at_a_row_reads_it(alpha_page, table):
+def test_pointing_at_a_row_shows_its_values(alpha_page, table):
     page, model = alpha_page
     first = int(np.argmin(rank_points(model)["outlier_rank"]))  # nothing else is near it
-    x, y = place_of(page, *table.iloc[first])
+    x, y = screen_position(page, *table.iloc[first])
     mouse(page, "mouseMoved", x, y)
-    page.drawn()
+    page.wait_for_drawing()
     assert page.find("#tip").text.startswith(f"Row {first}: ")
     assert page.column("x", "ring") == pytest.approx([table["width"][first]])
 
@@ -641,14 +639,14 @@ def test_pointing_at_a_row_reads_it(alpha_page, table):
 def test_other_axes_can_be_chosen(alpha_page):
     page, _ = alpha_page
     page.find("#up").send_keys("typ")
-    page.drawn()
+    page.wait_for_drawing()
     figure = "Bokeh.documents[0].get_model_by_name('points figure')"
     assert page.run(f"return {figure}.left[0].axis_label") == "typicality"
     assert max(page.column("y")) < 1
 
 
-def test_hostile_names_run_no_script(browser, table, tmp_path):
-    X = table.rename(columns={"width": HOSTILE, "height": "<b onclick=window.hacked=1>h</b>"})
+def test_untrusted_names_run_no_script(browser, table, tmp_path):
+    X = table.rename(columns={"width": MARKUP, "height": "<b onclick=window.hacked=1>h</b>"})
     model = AlphaCutClustering().fit(table)
     path = tmp_path / "page.html"
     write_report(
@@ -656,10 +654,10 @@ def test_hostile_names_run_no_script(browser, table, tmp_path):
         model,
         X,
         ranks=rank_points(model),
-        title=HOSTILE,
-        ids=[f"{HOSTILE}{k}" for k in range(len(X))],
-        table=X.assign(**{f"{HOSTILE} words": np.where(np.arange(len(X)) % 2, HOSTILE, "b")}),
-        details={HOSTILE: HOSTILE, "nested": {HOSTILE: [HOSTILE]}},
+        title=MARKUP,
+        ids=[f"{MARKUP}{k}" for k in range(len(X))],
+        table=X.assign(**{f"{MARKUP} words": np.where(np.arange(len(X)) % 2, MARKUP, "b")}),
+        details={MARKUP: MARKUP, "nested": {MARKUP: [MARKUP]}},
     )
     page = Page(browser, path)
     for row in browser.find_elements(By.CSS_SELECTOR, "#outliers-table tbody tr")[:3]:
@@ -675,25 +673,25 @@ def test_hostile_names_run_no_script(browser, table, tmp_path):
     page.find("#outliers-search").send_keys("script")
     page.run("document.querySelectorAll('#outliers-table th button').forEach((b) => b.click())")
     page.slide("alpha", 40)
-    assert page.complaints() == []
+    assert page.read_console() == []
     assert page.run("return performance.getEntriesByType('resource').length") == 0
-    # the second line of defence: even a script that got in would not run
+    # the second line of defense: an injected script would not run
     page.run(
         "const s = document.createElement('script'); s.textContent = 'window.hacked = 2';"
         "document.body.append(s); document.body.insertAdjacentHTML('beforeend',"
         " '<img src=x onerror=window.hacked=3>')"
     )
-    page.drawn()
+    page.wait_for_drawing()
     assert page.run("return window.hacked ?? null") is None
-    assert HOSTILE[:20] in page.find("h1").text
-    assert HOSTILE[:20] in page.find("#outliers-table thead").text
-    complaints = page.complaints()
-    assert complaints
-    assert all("Content Security Policy" in text for text in complaints)
+    assert MARKUP[:20] in page.find("h1").text
+    assert MARKUP[:20] in page.find("#outliers-table thead").text
+    messages = page.read_console()
+    assert messages
+    assert all("Content Security Policy" in text for text in messages)
 
 
 @pytest.mark.parametrize("kind", [OneClassPCM, PossibilisticCMeans])
-def test_models_without_a_tree(kind, browser, table, tmp_path):
+def test_models_without_a_tree_have_no_level_slider(kind, browser, table, tmp_path):
     model = kind().fit(table)
     path = tmp_path / "page.html"
     write_report(path, model, table, ranks=rank_points(model), title="No tree")
@@ -701,38 +699,38 @@ def test_models_without_a_tree(kind, browser, table, tmp_path):
     page.slide("rejected", 5)
     assert "5 " in page.state()
     assert not browser.find_elements(By.ID, "alpha")
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def test_dark_and_narrow(alpha_page):
+def test_dark_mode_and_narrow_screens(alpha_page):
     page, _ = alpha_page
     axis = "Bokeh.documents[0].get_model_by_name('points figure').below[0]"
     ink = {}
     for scheme in ("light", "dark"):
         feature = {"name": "prefers-color-scheme", "value": scheme}
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-        page.drawn()
+        page.wait_for_drawing()
         ground = page.run("return getComputedStyle(document.body).backgroundColor")
         ink[scheme] = page.run(f"return {axis}.axis_label_text_color"), ground
     assert ink["light"] != ink["dark"]
     page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     phone = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
-    page.drawn()
+    page.wait_for_drawing()
     assert page.run("return document.documentElement.scrollWidth") <= 360
     plot, slider = (page.find(name).rect for name in ("#points", "#alpha"))
-    assert 0 < slider["y"] - plot["y"] < 740  # both are seen at once
+    assert 0 < slider["y"] - plot["y"] < 740  # both are visible at once
     page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_why_rows_are_listed(browser, table, tmp_path):
+def test_listed_rows_have_reasons(browser, table, tmp_path):
     X = table.copy()
     X.loc[3, "height"] = 60.0
     path = tmp_path / "page.html"
     model = PossibilisticCMeans(3).fit(X)
     write_report(path, model, X, title="Why")
     page = Page(browser, path)
-    page.drawn()
+    page.wait_for_drawing()
     heads = [
         cell.text for cell in page.browser.find_elements(By.CSS_SELECTOR, "#outliers-table th")
     ]
@@ -745,18 +743,18 @@ def test_why_rows_are_listed(browser, table, tmp_path):
     articles = page.browser.find_elements(By.CSS_SELECTOR, "#clusters article")
     assert len(articles) == 3
     assert articles[0].text.startswith("cluster 0: ")
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def test_dates_are_said_as_dates(browser, tmp_path):
+def test_dates_are_shown_as_dates(browser, tmp_path):
     generator = np.random.default_rng(0)
     days = pd.date_range("2023-01-01", periods=200).to_series(index=range(200))
     amount = generator.normal(np.where(np.arange(200) < 100, 10.0, 40.0))
     written = pd.DataFrame({"paid on": days.astype(str), "amount": amount})
     prepared = TablePreparation(dates=True).fit_prepare(written)
     model = PossibilisticCMeans(2).fit(prepared.values)
-    ranks, seen = rank_points(model), view_prepared(prepared)
-    explainer = Explainer(model, seen, Ranker(model).score_points(), ranks)
+    ranks, rows = rank_points(model), view_prepared(prepared)
+    explainer = Explainer(model, rows, Ranker(model).score_points(), ranks)
     write_report(tmp_path / "page.html", model, prepared.features, ranks=ranks, explainer=explainer)
     page = Page(browser, tmp_path / "page.html")
     marks = page.run(f"return [...{FIGURE}.below[0].major_label_overrides.values()]")
@@ -773,11 +771,11 @@ def test_dates_are_said_as_dates(browser, tmp_path):
     for width, mark in ((4000, "2022"), (40, "2023-01-02"), (0.5, "2023-01-01 12:00")):
         script = f"{FIGURE}.x_range.setv({{ start: 19358.2, end: 19358.2 + arguments[0] }})"
         page.run(script, width)
-        page.drawn()
+        page.wait_for_drawing()
         marks = page.run(f"return [...{FIGURE}.below[0].major_label_overrides.values()]")
         assert 2 <= len(marks) <= 14
         assert all(len(one) == len(mark) for one in marks)
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
 def test_controls_are_large_enough_for_a_thumb(browser, written):
@@ -802,7 +800,7 @@ def test_controls_are_large_enough_for_a_thumb(browser, written):
         assert min(heights) >= 44
         wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.run(wide) == 0
-        # why a row is listed is seen without scrolling
+        # reasons are visible without scrolling
         why = page.find("#outliers-table td.why").rect
         assert why["x"] + why["width"] <= 390
     finally:
@@ -810,7 +808,7 @@ def test_controls_are_large_enough_for_a_thumb(browser, written):
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def test_without_scripts_the_answer_is_still_read(browser, written):
+def test_results_are_readable_without_scripts(browser, written):
     path, model = written
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
@@ -823,10 +821,10 @@ def test_without_scripts_the_answer_is_still_read(browser, written):
     assert "cluster 2: " in text
     first = int(np.argmin(rank_points(model)["outlier_rank"]))
     assert f"\n{first} width 12" in text or f"\n{first} height 12" in text
-    assert "Cut the clusters" not in text  # nothing that would not answer
+    assert "Cut the clusters" not in text  # no controls that need scripts
 
 
-def test_a_table_is_one_tab_stop_and_arrows_go_through_its_rows(browser, words_page):
+def test_a_table_is_one_tab_stop_and_arrow_keys_move_between_its_rows(browser, words_page):
     path, _, _ = words_page
     page = Page(browser, path)
     stops = "return document.querySelectorAll('#outliers-table tr[tabindex=\"0\"]').length"
@@ -848,7 +846,7 @@ def test_a_table_is_one_tab_stop_and_arrows_go_through_its_rows(browser, words_p
     assert page.run(hidden) is False
 
 
-def test_a_cluster_is_shown_alone_by_keys(alpha_page):
+def test_keys_hide_all_clusters_but_one(alpha_page):
     page, model = alpha_page
     button = page.find("#legend button[data-label='1']")
     assert button.get_attribute("aria-label") == f"cluster 1, {(model.labels_ == 1).sum()} rows"
@@ -857,12 +855,12 @@ def test_a_cluster_is_shown_alone_by_keys(alpha_page):
     assert np.array_equal(drawn_rows(page), model.labels_[page.rows] == 1)
 
 
-def test_paper_gets_an_image_of_the_picture(alpha_page):
+def test_the_printed_page_contains_an_image_of_the_plot(alpha_page):
     page, _ = alpha_page
     page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         page.run("dispatchEvent(new Event('beforeprint'))")
-        page.drawn()
+        page.wait_for_drawing()
         image = page.find("img.printed")
         assert image.is_displayed()
         assert image.get_property("naturalWidth") > 300
@@ -873,10 +871,10 @@ def test_paper_gets_an_image_of_the_picture(alpha_page):
     finally:
         page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
     assert not page.find("img.printed").is_displayed()
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def test_numbers_of_an_axis_do_not_run_into_each_other(browser, table, tmp_path):
+def test_tick_labels_do_not_overlap(browser, table, tmp_path):
     wide = table.assign(width=1e6 * table["width"] - 3e6)
     write_report(tmp_path / "page.html", AlphaCutClustering(bandwidth=0.8).fit(table), wide)
     size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
@@ -894,17 +892,17 @@ def test_numbers_of_an_axis_do_not_run_into_each_other(browser, table, tmp_path)
     assert 2 <= len(ticks) <= pixels / (6 * len(f"{max(ticks, key=abs):.0f}"))
 
 
-def test_groups_of_a_single_column_are_hills(browser, table, tmp_path):
+def test_a_single_column_is_plotted_against_typicality(browser, table, tmp_path):
     one = table[["width"]]
     model = AlphaCutClustering().fit(one)
     write_report(tmp_path / "page.html", model, one)
     page = Page(browser, tmp_path / "page.html")
     assert page.column("x") == pytest.approx(one["width"].to_numpy(), abs=1e-5)
     assert page.column("y") == pytest.approx(model.typicality_, rel=1e-6)
-    assert page.complaints() == []
+    assert page.read_console() == []
 
 
-def test_the_number_of_clusters_with_weights_and_equal_rows(browser, table, tmp_path):
+def test_the_number_of_clusters_with_weights_and_duplicates(browser, table, tmp_path):
     X = pd.concat([table.round(1), table.round(1)[:90]], ignore_index=True)
     weight = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
     model = AlphaCutClustering(bandwidth=0.8).fit(X, sample_weight=weight)
@@ -912,13 +910,13 @@ def test_the_number_of_clusters_with_weights_and_equal_rows(browser, table, tmp_
     page = Page(browser, tmp_path / "page.html")
     for count in (1, 2, 3):
         page.slide("number", count - 1)
-        asked = AlphaCutClustering(n_clusters=count, bandwidth=0.8).fit(X, sample_weight=weight)
-        assert np.array_equal(page.labels(), asked.labels_[page.rows])
-        legend = legend_of(page)
-        assert [legend[f"cluster {k}"] for k in range(count)] == np.bincount(asked.labels_).tolist()
+        other = AlphaCutClustering(n_clusters=count, bandwidth=0.8).fit(X, sample_weight=weight)
+        assert np.array_equal(page.labels(), other.labels_[page.rows])
+        legend = read_legend(page)
+        assert [legend[f"cluster {k}"] for k in range(count)] == np.bincount(other.labels_).tolist()
 
 
-def test_a_column_that_says_nothing_is_left_out(browser, alpha_page, tmp_path):
+def test_empty_columns_of_tables_are_left_out(browser, alpha_page, tmp_path):
     page, _ = alpha_page
     assert "grade" in page.find("#outliers-table thead").text
     X = pd.DataFrame(np.random.default_rng(0).uniform(size=(80, 2)), columns=["a", "b"])
@@ -930,7 +928,7 @@ def test_a_column_that_says_nothing_is_left_out(browser, alpha_page, tmp_path):
     assert "why" in head
 
 
-def test_how_it_was_computed_is_there_for_who_asks(alpha_page):
+def test_details_of_the_computation_are_shown_on_demand(alpha_page):
     page, _ = alpha_page
     assert not page.find("#computed dl").is_displayed()
     page.find("#computed summary").click()
