@@ -1,4 +1,4 @@
-"""Memory that this process may still use: of the machine, its containers and its own limits."""
+"""Memory that this process may still use, by the limits of machine, container and process."""
 
 from __future__ import annotations
 

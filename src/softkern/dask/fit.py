@@ -2,8 +2,8 @@
 
 Kernel, bandwidth, number of clusters and initialization come from a subsample that represents all
 rows. Models whose loop needs array operations only then run it over all rows, as Dask arrays. The
-other models are fitted to the subsample. The fitted model is small either way, and its attributes
-of all rows are Dask arrays, computed on demand. `SoftModel.fit` calls `fit`.
+other models are fitted to the subsample. The fitted model is small either way. Its attributes
+with one value per row are Dask arrays, computed on demand. `SoftModel.fit` calls `fit`.
 """
 
 from __future__ import annotations

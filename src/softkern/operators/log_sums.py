@@ -77,7 +77,7 @@ class LogKernelSum:
 
     @cached_property
     def _tree(self) -> cKDTree:
-        """Of the whole support, kept for the next call."""
+        """The tree of the whole support, kept for the next call."""
         return cKDTree(self._scaled(self.X))
 
     def _scaled(self, X: Any) -> Array:

@@ -83,8 +83,8 @@ class Formulation:
     def gap_unit(self, spread: Array, rho: Array) -> Array:
         """Return the scale of the scores, relative to which the dual has a tolerance.
 
-        `spread` is the largest squared distance of a point from the center. Scores of OC-SVM are
-        of the size of ρ, where that is smaller.
+        `spread` is the largest squared distance of a point from the center. For one-class SVMs the
+        scale is ρ, where that is smaller.
         """
         return spread if self.needs_lengths else np.minimum(spread, np.abs(rho))
 
