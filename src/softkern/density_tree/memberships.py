@@ -46,7 +46,7 @@ def membership_kernel(landscape: Landscape, labels: Array, seed: Any = 0) -> Ker
         return kernel.with_bandwidth(np.clip(times * narrow, narrow, np.maximum(narrow, spread)))
 
     def clear(times: float) -> Array:
-        """Return the shares of all points, and of each cluster, that clearly are in their cluster."""
+        """Return the shares of all points, and of each cluster, clearly in their cluster."""
         mass = landscape.operator_of(points, widened(times)) @ columns.astype(points.dtype)
         own = np.take_along_axis(mass, number[:, None], axis=1)[:, 0]
         np.put_along_axis(mass, number[:, None], 0, axis=1)

@@ -253,8 +253,8 @@ class WeightedSVDD(_OneClassDetector):
         outside. By default it is also about the share of new samples that are rejected. At 1 the
         center is the weighted mean.
     nu_mode : {"relative", "absolute"}, default="relative"
-        ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"absolute"``: ν is a share of
-        the n samples, α_i ≤ w_i / (ν n), as in eq. 11 of the 2009 paper. It needs Σ w ≥ ν n.
+        ``"relative"``: ν is a share of Σ w, 0 ≤ α_i ≤ w_i / (ν Σ w). ``"absolute"``: ν is a share
+        of the n samples, α_i ≤ w_i / (ν n), as in eq. 11 of the 2009 paper. It needs Σ w ≥ ν n.
     threshold : {"auto", "margin", "fresh"}, default="auto"
         Threshold of `predict`. ``"margin"``: the margin of the dual, as in the papers, beyond which
         a narrow kernel finds up to half of all new samples. ``"fresh"``: the margin moved out until
