@@ -1,4 +1,4 @@
-"""Accuracies equal a literal count, bound each other, and do not depend on label names."""
+"""Accuracies equal literal counts and do not depend on the names of labels."""
 
 from itertools import permutations
 
@@ -9,7 +9,7 @@ from reproduce.accuracy import errors, majority_accuracy, matching_accuracy
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_literal_count(seed):
+def test_accuracies_equal_literal_counts(seed):
     rng = np.random.default_rng(seed)
     classes, labels = rng.integers(3, size=40), rng.integers(3, size=40)
     majority = sum(np.bincount(classes[labels == k]).max() for k in np.unique(labels)) / 40
@@ -21,10 +21,10 @@ def test_a_literal_count(seed):
     assert majority >= max(matched, share)
 
 
-def test_names_do_not_matter():
+def test_names_of_labels_do_not_matter():
     classes, labels = np.array(list("aabbcc")), np.array([5, 5, 9, 9, -1, 5])
-    for found in (majority_accuracy, matching_accuracy):
-        assert found(classes, labels) == found([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 0, 1])
+    for accuracy in (majority_accuracy, matching_accuracy):
+        assert accuracy(classes, labels) == accuracy([0, 0, 1, 1, 2, 2], [1, 1, 2, 2, 0, 1])
 
 
 def test_numbers_of_clusters_and_classes_may_differ():
@@ -34,6 +34,6 @@ def test_numbers_of_clusters_and_classes_may_differ():
 
 
 @pytest.mark.parametrize(("classes", "labels"), [([], []), ([1, 2], [1]), ([[1]], [[1]])])
-def test_bad_shapes(classes, labels):
+def test_bad_shapes_are_rejected(classes, labels):
     with pytest.raises(ValueError, match=r"Both must be \(n,\)"):
         majority_accuracy(classes, labels)

@@ -24,7 +24,7 @@ def test_unknown_name_lists_the_names():
         datasets.load_dataset("irsi")
 
 
-def test_every_name_is_in_the_folder(folder):
+def test_every_data_set_can_be_loaded_from_the_folder(folder):
     for name in datasets.names():
         bunch = datasets.load_dataset(name)
         assert len(bunch.data) > 0, name
@@ -35,7 +35,7 @@ def test_every_name_is_in_the_folder(folder):
 
 
 @pytest.mark.parametrize("name", ["iris", "wine"])
-def test_scikit_learns_copy_is_the_folders(name, folder, tmp_path, monkeypatch):
+def test_data_of_scikit_learn_equal_those_of_the_folder(name, folder, tmp_path, monkeypatch):
     ours = datasets.load_dataset(name)
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
     theirs = datasets.load_dataset(name)
@@ -44,8 +44,8 @@ def test_scikit_learns_copy_is_the_folders(name, folder, tmp_path, monkeypatch):
     assert np.array_equal(ours.target, theirs.target)
 
 
-def openml_copy(name, bunch):
-    """The folder's data with the labels, extra rows and columns of OpenML."""
+def imitate_openml(name, bunch):
+    """Return the data of the folder with the labels, extra rows and columns of OpenML."""
     source = _SOURCES[name]
     back = {ours: theirs for theirs, ours in (source.labels or {}).items()}
     data = bunch.data.rename(columns=str.upper)
@@ -59,9 +59,9 @@ def openml_copy(name, bunch):
 
 
 @pytest.mark.parametrize("name", [n for n, s in _SOURCES.items() if s.openml])
-def test_openmls_copy_gets_the_folders_labels(name, folder, tmp_path, monkeypatch):
+def test_data_of_openml_get_the_labels_of_the_folder(name, folder, tmp_path, monkeypatch):
     ours = datasets.load_dataset(name)
-    monkeypatch.setattr("reproduce.datasets.fetch_openml", lambda **_: openml_copy(name, ours))
+    monkeypatch.setattr("reproduce.datasets.fetch_openml", lambda **_: imitate_openml(name, ours))
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
     theirs = datasets.load_dataset(name)
     pd.testing.assert_frame_equal(ours.data, theirs.data, check_dtype=False)
@@ -80,7 +80,7 @@ def test_a_failed_download_names_the_remedy(tmp_path, monkeypatch):
         datasets.load_dataset("shapes/r15")
 
 
-def test_folder_of_the_environment_variable(tmp_path, monkeypatch):
+def test_the_environment_variable_names_the_folder(tmp_path, monkeypatch):
     (tmp_path / "wbc.csv").write_text("a,b,label\n1,2,benign\n3,4,malignant\n")
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
     bunch = datasets.load_dataset("wbc")
@@ -89,21 +89,21 @@ def test_folder_of_the_environment_variable(tmp_path, monkeypatch):
     assert Path(bunch.source) == tmp_path / "wbc.csv"
 
 
-def test_missing_folder_of_the_environment_variable(monkeypatch):
+def test_a_missing_folder_in_the_environment_variable_is_rejected(monkeypatch):
     monkeypatch.setenv("SOFTKERN_DATA", "/nowhere/at/all")
     with pytest.raises(NotADirectoryError, match="SOFTKERN_DATA is '/nowhere/at/all'"):
         datasets.load_dataset("iris")
 
 
-def test_documents(folder):
+def test_documents_are_loaded(folder):
     bunch = datasets.load_documents()
     assert bunch.data.shape == (1500, 7605)
     assert bunch.data.sum() == 1_870_706
-    assert "null" in bunch.feature_names  # a word, not a missing one
+    assert "null" in bunch.feature_names  # a word, not a missing value
     assert bunch.target is None
 
 
-def test_missing_documents(tmp_path, monkeypatch):
+def test_missing_documents_are_rejected(tmp_path, monkeypatch):
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))
     with pytest.raises(FileNotFoundError, match=r"nips_counts.csv.gz and .* SOFTKERN_DATA"):
         datasets.load_documents()

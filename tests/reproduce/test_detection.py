@@ -28,7 +28,7 @@ def data():
     return X, np.arange(80) >= 60
 
 
-def test_separated_outliers(data):
+def test_separated_outliers_are_detected(data):
     options = {"n_train": 40, "rejection": 0.05, "n_draws": 6}
     scores = detection_accuracy(Distance(), *data, **options)
     # all outliers are detected, and a few of the 20 inliers are below the threshold too
@@ -48,7 +48,7 @@ def test_ties_are_rejected_as_often_as_in_training():
 
 
 @pytest.mark.parametrize("change", [{"n_train": 60}, {"rejection": 0.001}, {"rejection": 1.0}])
-def test_bad_parameters(data, change):
+def test_bad_parameters_are_rejected(data, change):
     options = {"n_train": 40, "rejection": 0.1, "n_draws": 1} | change
     with pytest.raises(ValueError, match="cannot train on"):
         detection_accuracy(Distance(), *data, **options)

@@ -24,7 +24,7 @@ def scores():
     }
 
 
-def test_boxes_stand_side_by_side_at_their_values(ax, scores):
+def test_boxes_are_side_by_side_at_their_values(ax, scores):
     draw_scores(ax, scores, "ν", "difference")
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.01", "0.1"]
     middles = sorted(np.mean(patch.get_path().vertices[:4, 0]) for patch in ax.patches)
@@ -46,7 +46,7 @@ def test_no_line_at_zero_without_negative_scores(ax):
     assert len(ax.lines) == 1
 
 
-def test_lines_of_equal_outlier_weight(ax):
+def test_contour_lines_have_equal_outlier_weight(ax):
     X, _ = make_ring_outliers(random_state=0)
     model = OutlierFuzzyCMeans(2, bandwidth=1.5).fit(X)
     draw_outlier_weights(ax, model, X)

@@ -31,7 +31,7 @@ pytest.importorskip("matplotlib")
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
 
 
-def without_data(setting):
+def lack_data(setting):
     raise Unavailable("no toys")
 
 
@@ -42,24 +42,24 @@ def runs():
 
 @pytest.fixture
 def toy(monkeypatch, runs):
-    """A paper of three checks that record when they run; the data of one are not available."""
+    """A paper of three checks that record when they run. The third lacks its data."""
 
-    def holding(setting):
+    def hold(setting):
         runs.append("T1")
         ax = panels()[0].axes[0]
         picture = Picture("a <picture>", "a | line", ax.figure)
         entry = Entry("one & one", "2", "2", "± 0", True)
         return Measured([entry], "because 1 < 2 | 3", 3, {"σ": 7}, pictures=[picture])
 
-    def failing(setting):
+    def fail(setting):
         runs.append("T2")
         experiment = Experiment("why", ("a",), [("b",)], "so")
         return Measured([Entry("x", "1", "2", holds=False)], "no", experiments=[experiment])
 
     checks = (
-        Check("toy-T1", "it holds", "equal", holding, REPRODUCES, reading="Read so."),
-        Check("toy-T2", "it does not", "equal", failing, CONTRADICTS),
-        Check("toy-T3", "it lacks data", "equal", without_data, REPRODUCES, sets=("iris",)),
+        Check("toy-T1", "it holds", "equal", hold, REPRODUCES, reading="Read so."),
+        Check("toy-T2", "it does not", "equal", fail, CONTRADICTS),
+        Check("toy-T3", "it lacks data", "equal", lack_data, REPRODUCES, sets=("iris",)),
     )
     module = SimpleNamespace(CHECKS=checks, __file__=__file__)
     monkeypatch.setitem(sys.modules, "reproduce.toy", module)
@@ -91,13 +91,13 @@ def test_outdated_or_damaged_results_are_rerun(toy, runs, tmp_path, monkeypatch)
     store = Store(tmp_path)
     reproduce(["toy"], store, ids=["toy-T1"])
     file = tmp_path / "results" / "toy-T1.json"
-    for spoil in (
+    for damage in (
         lambda: file.write_text(file.read_text()[:100]),
         lambda: file.write_text(json.dumps({**json.loads(file.read_text()), "code": "old"})),
         lambda: file.write_text(json.dumps({**json.loads(file.read_text()), "versions": {}})),
         lambda: file.write_text(json.dumps({**json.loads(file.read_text()), "format": 0})),
     ):
-        spoil()
+        damage()
         before = len(runs)
         reproduce(["toy"], store, ids=["toy-T1"])
         assert len(runs) == before + 1
@@ -115,11 +115,11 @@ def test_code_digest_covers_all_modules_of_a_paper(toy, tmp_path):
 
 
 def test_an_interruption_keeps_finished_checks(toy, runs, tmp_path):
-    def interrupted(setting):
+    def interrupt(setting):
         raise KeyboardInterrupt
 
     checks = toy.CHECKS
-    toy.CHECKS = (checks[0], Check("toy-T2", "x", "y", interrupted, CONTRADICTS))
+    toy.CHECKS = (checks[0], Check("toy-T2", "x", "y", interrupt, CONTRADICTS))
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         reproduce(["toy"], store)
@@ -165,7 +165,7 @@ def test_no_check_runs_without_matplotlib(toy, runs, tmp_path, monkeypatch):
     assert not runs
 
 
-def test_command(tmp_path, monkeypatch, capsys):
+def test_exit_codes_and_messages_of_the_command(tmp_path, monkeypatch, capsys):
     options = ["--quick", "--jobs", "1", "--out", str(tmp_path / "out")]
     assert main(["bicego2009", "--check", "2009-t1m", *options]) in (0, 3)
     monkeypatch.setenv("SOFTKERN_DATA", str(tmp_path))  # has no data sets
