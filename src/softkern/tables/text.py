@@ -1,4 +1,4 @@
-"""Text about tables: numbers, notes and reasons as people read them.
+"""Text about tables: numbers, notes and reasons in words.
 
 The one place that renders facts of `softkern.tables.preparation` and `softkern.tables.explain`,
 for the terminal, the report page and notebooks. `spell` turns a `Remedy` into text: a keyword
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from softkern.tables.explain.reference import UsualRange
     from softkern.tables.explain.row_view import RowView
 
-MOST_DAYS = 700_000  # from 1970 that a calendar has
+MOST_DAYS = 700_000  # days since 1970 that a calendar has
 GRADES = {"extreme": 10.0, "strong": 6.0, "mild": 0.0}  # outlier scores: −log10 of a share of rows
 SKEWED = 2.0  # from the median to the upper end, in lengths from the lower end, or 0, to it
 RATIO = 1.5  # from which a median is reported as a multiple of another

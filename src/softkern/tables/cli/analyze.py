@@ -43,12 +43,12 @@ from softkern.tables.io import Format, Reader
 from softkern.tables.preparation.model import attach_preparation
 
 MODEL, PAGE, RECORD, CLUSTERS = "model.safetensors", "report.html", "run.json", "clusters.csv"
-TOP_NAME = "outliers.csv"  # of a table in parts, the strongest outliers with their ranks
+TOP_NAME = "outliers.csv"  # the strongest outliers of a table in parts, with their ranks
 
 
 @dataclass(frozen=True)
 class Job:
-    """An analysis to do: the settings, the table, and where messages go.
+    """An analysis: the settings, the table, and the printer of messages.
 
     `parts` and `row_numbers` are those of a table in many files, or larger than memory, of which
     a sample is opened.
@@ -187,7 +187,7 @@ def _write(
     if settings.report:
         with clock.step("report"):
             _write_page(job, folder / PAGE, data, result, record)
-    record["choice"] = choice_of(result.model)  # the page has a section of its own for it
+    record["choice"] = choice_of(result.model)  # the page has a separate section for it
     record["seconds"] = {**clock.seconds, "total": clock.total()}
     write_json(record, folder / RECORD)
     return names, all_rows

@@ -17,7 +17,7 @@ from softkern.exceptions import ClusterError, DataError, ModelFileError, Remedy
 
 INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, CLUSTER = 1, 2, 3, 4, 5, 6, 7
 INTERRUPTED, BROKEN_PIPE = 130, 141
-LONGEST = 2000  # characters of a message; of longer ones, both ends are shown
+LONGEST = 2000  # characters of a message. Longer ones are cut in the middle
 INTERRUPTION = "interrupted; nothing is left half-written"
 OPTIONS = {"n_clusters": "clusters", "na_values": "na"}  # parameters whose option has another name
 # signals to stop: the exceptions that they raise are lost where C code calls Python
@@ -29,7 +29,7 @@ class OptionError(typer.BadParameter):
 
 
 class OutputError(Exception):
-    """The output cannot be written, for a reason other than the system's."""
+    """The output cannot be written for a reason that raises no OSError."""
 
 
 class NoReaderError(Exception):
@@ -99,7 +99,7 @@ def spell_option(remedy: Remedy) -> str:
 
 
 def _usage(error: Any) -> str:
-    """Return a usage error in our words, with the option as it is typed."""
+    """Return the message of a usage error, with the option as it is typed."""
     kind, param = type(error).__name__, getattr(error, "param", None)
     if kind == "NoSuchOption":
         near = [f"did you mean {' or '.join(error.possibilities)}?"] if error.possibilities else []

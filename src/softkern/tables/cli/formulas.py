@@ -18,7 +18,7 @@ NUMBER = re.compile(r"[+-][\d\s.,'’%€$£¥]*(e[+-]?\d+)?", re.IGNORECASE)
 
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with text and column names escaped that would be executed."""
+    """Return the table with formulas escaped in text and column names."""
     changed = {}
     for k, (_, column) in enumerate(table.items()):
         if column.dtype.kind not in "biufM" and any(map(_is_formula, column)):

@@ -27,7 +27,7 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
     """Yield a hidden folder to write into, whose files are moved to `out` at the end.
 
     If `out` does not exist, the hidden folder is beside it and is renamed, in one step. If it does,
-    the hidden folder is inside, since `out` may be a disk of its own, and its files are moved one
+    the hidden folder is inside, since `out` may be a mount point, and its files are moved one
     by one, those in `names` last and in that order: the last exists only if all do. Other files of
     `out` are left alone. On any failure, including Ctrl-C, the hidden folder is removed and `out`
     stays as it was. Hidden folders of killed programs are removed.
@@ -78,8 +78,8 @@ def check_free(path: Path, force: bool) -> None:
 def _hidden_folder(home: Path, start: str) -> Iterator[Path]:
     """Yield a new hidden folder that is locked, and removed at the end if it is still there.
 
-    Another run may take it for a stale one before it is locked, and remove it. Then a new one is
-    made.
+    Before it is locked, another run may consider it stale and remove it. Then a new one is
+    created.
     """
     while True:
         hidden = home / (start + HIDDEN.format(secrets.token_hex(4)))
@@ -131,7 +131,7 @@ def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None
         try:
             os.rename(hidden, out)
         except OSError:
-            if not out.exists():  # otherwise another run has just made it
+            if not out.exists():  # otherwise another run has just created it
                 raise
         else:
             sync_folder(out.parent)

@@ -34,7 +34,7 @@ from softkern.tables.cli.scorer import RANKS, SavedModel, Scorer
 from softkern.tables.cli.writing import write_chunks
 from softkern.tables.io import TableError
 
-BYTES_PER_CELL = 40  # of a table while it is read, prepared and fitted
+BYTES_PER_CELL = 40  # memory of a table while it is read, prepared and fitted
 TOP = 1000  # strongest outliers that are listed
 
 

@@ -26,7 +26,7 @@ PIECE_CELLS = 5_000_000  # cells of a piece of an NPY file
 KINDS = {".parquet": "Parquet", ".pq": "Parquet", ".npy": "NPY"}
 
 Columns = list[tuple[str, str]]  # names and types
-Places = list[tuple[int, int]]  # places of the pieces in a file, and their numbers of rows
+Places = list[tuple[int, int]]  # positions of the pieces in a file, and their numbers of rows
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ REASONS = ("grade", "between", "why")  # columns of rows that are flagged
 
 
 def has_all_columns(memberships: Any, all_memberships: bool) -> bool:
-    """Return whether every cluster gets a column of its own."""
+    """Return whether every cluster gets a separate column."""
     return (
         all_memberships or memberships.ndim < 2 or memberships.shape[1] <= MOST_MEMBERSHIP_COLUMNS
     )
@@ -69,7 +69,7 @@ def with_blanks(points: pd.DataFrame, rows: range) -> pd.DataFrame:
 
 
 def joined(reader: Reader, tables: Iterable[pd.DataFrame], rows: int) -> Iterator[pd.DataFrame]:
-    """Yield pieces of the table, of so many rows, with their results as further columns.
+    """Yield pieces of `rows` rows of the table, with their results as further columns.
 
     `tables` are the results of the same pieces. A name that the table already has gets a number.
     """

@@ -50,7 +50,7 @@ class Result:
 
 
 def print_result(printer: Printer, result: Result, settings: AnalyzeSettings) -> None:
-    """Print what was found, and what to know about it."""
+    """Print the result and notes on it."""
     ranks, verbose = result.ranks, settings.verbose
     printer.line()
     printer.line(summary(ranks), "bold")
@@ -105,7 +105,7 @@ def _print_rows(
 
 
 def print_choice(printer: Printer, model: Any, verbose: bool) -> None:
-    """Print why there is one cluster. With --verbose, which model was chosen among which."""
+    """Print why there is one cluster. With --verbose, print the compared models and the choice."""
     choice = choice_of(model)
     if choice is None:
         return
@@ -151,7 +151,7 @@ def fit_messages(caught: Sequence[warnings.WarningMessage], technical: bool) -> 
 
 
 def _doubts(requested: int | None, ranks: pd.DataFrame) -> list[str]:
-    """Return notes on clusters that are fewer than requested, and on many rows in none."""
+    """Return notes on fewer clusters than requested, and on many rows in no cluster."""
     labels, notes = ranks["label"], []
     found = int(labels[labels >= 0].nunique())
     if requested is not None and found < requested:

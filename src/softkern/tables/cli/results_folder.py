@@ -1,7 +1,7 @@
 """Read the results of an earlier analysis: its points, its model and its table.
 
 `run.json` names the table and holds its digest, so that a changed table of the same name is not
-mistaken for the analyzed one.
+used instead of the analyzed one.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _find_table(record: dict[str, Any], folder: Path) -> tuple[Source | None, st
     file = record["input"]["file"]
     if file == "-":
         return None, "it came from standard input"
-    # as it was typed, from here or from beside the results
+    # the path as it was typed, from here or next to the results
     places = [Path(file), folder.absolute().parent / file]
     there = [place for place in places if place.is_file()]
     same = [place for place in there if _is_same(place, record)]
@@ -142,6 +142,6 @@ def _is_same(place: Path, record: dict[str, Any]) -> bool:
     digest = record["input"].get("digest")
     if digest is not None:
         return bool(digest == digest_of(str(place)))
-    # what an earlier version wrote has none; it was started in that second
+    # earlier versions wrote no digest: the file must not be newer than the start, in seconds
     started = datetime.fromisoformat(record["started"]).timestamp()
     return place.stat().st_mtime < started + 1

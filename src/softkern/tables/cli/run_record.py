@@ -15,7 +15,7 @@ from softkern.tables.cli.source import digest_of
 from softkern.tables.cli.table_input import TableInput
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
-# fields that only mean something to those who know the methods; run.json has them
+# fields for readers who know the methods; run.json always has them
 DETAILS = {"model": {"parameters"}, "result": {"bandwidth", "iterations", "converged"}}
 
 

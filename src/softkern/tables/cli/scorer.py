@@ -101,7 +101,7 @@ class Scorer:
         self._blank_rows = self._filled_rows = 0
 
     def tables(self, rows: int | None = None) -> Iterator[pd.DataFrame]:
-        """Yield the scores of all chunks, of so many rows each."""
+        """Yield the scores of all chunks of `rows` rows."""
         first_row = self.first_row
         text, words = columns_as_written(self.preparation, self.identifier)
         for chunk in self.reader.chunks(rows or self.settings.chunk, text, words):
@@ -175,12 +175,12 @@ def check_columns(preparation: TablePreparation, reader: Reader) -> None:
 def columns_as_written(
     preparation: TablePreparation, identifier: str | None
 ) -> tuple[list[str], list[str]]:
-    """Return the columns that are kept as written, wholly and except for missing values."""
+    """Return the columns kept as written, and those kept as written except for missing values."""
     words = [*preparation.categories_, *preparation.formats_]
     return ([] if identifier is None else [identifier]), words
 
 
 def _zero_row(prepared: PreparedTable) -> PreparedTable:
-    """Return one row, from which a chunk in which every row was left out gets its columns."""
+    """Return one row with the columns of a chunk in which every row was left out."""
     values = np.zeros((1, prepared.values.shape[1]))
     return replace(prepared, values=values, is_used=np.ones(1, dtype=bool))

@@ -132,7 +132,7 @@ def _open_text(path: str, name: str, encoding: str = "utf-8") -> Iterator[TextIO
     elif name.endswith(".gz"):
         with gzip.open(path, "wt", encoding=encoding, newline="", compresslevel=6) as packed:
             yield cast(TextIO, packed)
-    else:  # the encoding has all letters of the user, but may lack some of ours
+    else:  # the encoding has all letters of the table, but may lack some of the results
         with open(path, "w", encoding=encoding, errors="replace", newline="") as file:
             yield file
 

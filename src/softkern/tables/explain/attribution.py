@@ -1,9 +1,9 @@
 """Columns that together explain an outlier.
 
-What leaving a column out takes off −log density, less what it takes off for a typical row,
-decides which column comes first. Two columns that are both far out mask each other, so the first
-is excluded and the others are evaluated again, as long as one stands out. If the first column is
-usual alone, it disagrees with another: the one without which it would be as expected.
+The decrease of −log density without a column, less that for a typical row, decides which column
+comes first. Two columns that are both far out mask each other, so the first is excluded and the
+others are evaluated again, as long as one stands out. If the first column is usual alone, it
+disagrees with another: the one without which it would be as expected.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class CalibratedDensity:
 class Attribution:
     """Find the columns that make rows outliers, by two densities of the typical rows.
 
-    `is_far` tells whether a value alone, of a column and a cluster, is far out.
+    `is_far(value, column, cluster)` returns whether a value alone is far out.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Attribution:
         parts: Array,
         found: list[ColumnAttribution],
     ) -> None:
-        """Find columns against a first one that is not far out alone, and its partner."""
+        """Find columns that contradict a first one that is usual alone, and its partner."""
         first = np.array([one.columns[0] for one in found], dtype=np.intp)
         rows = np.flatnonzero(~self._are_far(X, first, nearest))
         if X.shape[1] < 2 or not rows.size:

@@ -89,7 +89,7 @@ def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.Da
     check_training_rows(len(table), len(labels))
     preparation = preparation_of(model)
     if preparation is not None and hasattr(X, "columns"):
-        used = preparation.used_columns_  # and text: numbers that were left out tell nothing
+        used = preparation.used_columns_  # and text: excluded numbers do not describe clusters
         table = table[[c for c in table if c in used or not holds_numbers(table[c].dtype)]]
     if sample_weight is None:
         sample_weight = getattr(fitted_step(model)[0], "sample_weight_", None)

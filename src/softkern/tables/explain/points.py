@@ -1,8 +1,8 @@
 """Explanations of outliers and of rows between clusters.
 
-The part of a column in the outlyingness of a row is what leaving it out takes off −log density,
-less what it takes off for a typical row (`densities`). `attribution` finds the columns, `reasons`
-compares their values with usual ranges, and `softkern.tables.text` renders the result.
+The part of a column in the outlyingness of a row is the decrease of −log density without it, less
+that for a typical row (`densities`). `attribution` finds the columns, `reasons` compares their
+values with usual ranges, and `softkern.tables.text` renders the result.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from softkern.tables.text import explanation_text, grade
 UNUSUAL = 10  # rows that are explained if none is flagged
 LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
 REFERENCE_ROWS = 2_000  # typical rows of the kernel density
-FEWEST_ROWS = 2  # that show what is usual
+FEWEST_ROWS = 2  # rows that show what is usual
 CAUSE = ("column", "value", "low", "high", "share")  # cells of a column that explains a row
-STANDARD_ROWS = 100  # typical rows that show how much a column usually takes off
+STANDARD_ROWS = 100  # typical rows that calibrate the parts of columns
 
 
 def explain_points(

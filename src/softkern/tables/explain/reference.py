@@ -1,4 +1,4 @@
-"""What is usual in every column: ranges of typical rows, of all and of those of one cluster."""
+"""Usual ranges of every column, over all typical rows and those of each cluster."""
 
 from __future__ import annotations
 

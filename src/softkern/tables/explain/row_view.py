@@ -73,7 +73,7 @@ class RowView:
 
 
 def check_training_rows(given: int, fitted: int) -> None:
-    """Raise an error if a table has not as many rows as the model was fitted on."""
+    """Raise an error unless the table has as many rows as the model was fitted on."""
     if given != fitted:
         raise ValueError(
             f"X has {given} rows, and the model was fitted on {fitted}; pass the table that it was "

@@ -65,7 +65,7 @@ class TableBytes:
             self.close()
         self.head = start[:HEAD]
         self.is_cut = self._whole is None or len(start) > HEAD
-        self.suffix = f", {self.packing}" if self.packing else ""  # as a kind of table shows it
+        self.suffix = f", {self.packing}" if self.packing else ""  # in the description of a table
 
     def open(self, end: int | None = None) -> BinaryIO:
         """Return the bytes from the beginning, up to `end`."""
@@ -189,7 +189,7 @@ def naming_errors(name: str) -> Iterator[None]:
 
 @contextmanager
 def naming_damage(name: str, what: str) -> Iterator[None]:
-    """Name the file in the errors of a library, which raises anything for a damaged one."""
+    """Name the file in the errors of a library, which may raise any type for a damaged file."""
     try:
         yield
     except MemoryError as error:

@@ -1,4 +1,4 @@
-"""Detects what stands below the rows of a table: totals, averages, sources, footnotes.
+"""Detects lines below the rows of a table: totals, averages, sources, footnotes.
 
 A line is left out only if its words and its cells agree: a total must hold the sums of the columns
 above it, and a note must leave the numeric columns empty. Called by the readers of text and of

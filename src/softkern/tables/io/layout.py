@@ -186,7 +186,7 @@ def _find_separator(lines: Sequence[str], path: str, decimal: str | None) -> str
     commas = {line.count(",") for line in lines}
     are_names = not any(map(is_number, lines[0].split(",")))
     if decimal == "," and not ranked and len(commas) == 1 and commas != {0} and are_names:
-        return ","  # they separate as many cells in every line, whatever the decimal point
+        return ","  # they separate as many cells in every line, for either decimal point
     return BLANKS if _is_aligned(lines) else ONE_COLUMN
 
 

@@ -1,4 +1,4 @@
-"""What all kinds of tables share: the open table, its format, its errors."""
+"""Classes shared by the readers of all formats: the open table, its format, its errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TableError(DataError):
 
 @dataclass(frozen=True)
 class Format:
-    """How a table is written. What is None is detected."""
+    """The format of a table. Fields that are None are detected."""
 
     separator: str | None = None  # the character between fields
     encoding: str | None = None  # name of a Python codec

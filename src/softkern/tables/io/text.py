@@ -64,7 +64,7 @@ class TextReader(Reader):
     def _find_end(self, size: int, tail: bytes) -> int | None:
         """Return the bytes above totals and notes, None where rows end the table.
 
-        Each line counts for itself: a line within quotes is no note.
+        Lines are examined one by one, and a line within quotes is not a note.
         """
         skip, layout = self.form.skip_footer, self._layout
         if not self._data.can_reopen:

@@ -1,4 +1,4 @@
-"""Preparation of tables: from columns as people keep them to numbers on one scale.
+"""Preparation of raw tables: columns of any kind become numbers on one scale.
 
 A raw table holds row numbers, identifiers, yes/no columns, codes and amounts with long tails, and
 each of them can dominate the result. `TablePreparation`, a scikit-learn transformer, recognizes the

@@ -1,6 +1,6 @@
 """Text columns as codes: one number per value.
 
-Text has no order of its own. One indicator column per value would make a cluster of every value
+Text has no natural order. One indicator column per value would make a cluster of every value
 and so decide the result alone. A single column of codes separates clusters only together with
 other columns.
 """

@@ -11,9 +11,9 @@ from scipy.special import kolmogorov
 from softkern._utils.typing import Array
 
 LARGEST_WHOLE = 2.0**53  # beyond it, floats do not represent all whole numbers
-FEWEST_NUMBERED = 20  # rows from which whole numbers without a gap are no coincidence
+FEWEST_NUMBERED = 20  # rows from which whole numbers without a gap are not a coincidence
 FEWEST_COUNTED = 3  # the same if the name shows that they count
-REPEATS_BY_CHANCE = 10.0  # expected repeats from which their absence is no chance (e^−10)
+REPEATS_BY_CHANCE = 10.0  # expected repeats from which their absence is not chance (e^−10)
 NEIGHBORS_APART = 10  # values over which the density of whole numbers is measured
 EVEN = 0.01  # level of the test for evenly spread numbers
 FEWEST_EVEN = 50  # numbers from which that test has power

@@ -34,7 +34,7 @@ def attach_preparation(model: Any, preparation: TablePreparation) -> Any:
 def with_preparation(
     model: Any, columns: Sequence[str], decimal: str
 ) -> tuple[Any, TablePreparation]:
-    """Return a fitted model and its preparation, which one that takes numbers only is given."""
+    """Return a fitted model and its preparation. A model of plain numbers gets a new one."""
     preparation = preparation_of(model)
     if preparation is not None:
         return model, preparation

@@ -140,7 +140,7 @@ def _not_a_number(
 ) -> DataError:
     """Return the error about a column of numbers in which some cells are not."""
     values = table[column]
-    # numbers beyond all floats are none either
+    # numbers too large for floats do not count either
     is_bad = values.notna().to_numpy() & ~np.isfinite(number_format.parse(values))
     place = int(np.flatnonzero(is_bad)[0])
     cell = quote(values.iloc[place])

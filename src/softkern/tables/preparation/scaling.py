@@ -71,7 +71,7 @@ def _log(X: Array, logs: Logs) -> Array:
 def _spreads(X: Array) -> Array:
     """Return the robust spread of the cells that are present, (d,).
 
-    Rows are sampled by all their columns, so that the spread of one depends on no order.
+    Rows are sampled by all their columns, so that spreads do not depend on the order of rows.
     """
     has_gaps = np.isnan(X).any(axis=0)
     spread = np.ones(X.shape[1])

@@ -23,8 +23,9 @@ from softkern._utils.typing import Array
 SHAPE_POINTS = 64  # quantiles that represent the shape of a column
 TRIMMED = 0.01  # share at each end that is not part of the shape
 FEWEST_SHAPED = 20  # distinct values from which a shape is visible
-TAIL = 0.08  # quantile that measures the length of a side: fewer far values are no tail, and more
-# of them are at least LEAST_GROUP quantiles, so that they can be a group
+# Quantile that measures the length of a side. Fewer far values are not a tail, and more of them are
+# at least LEAST_GROUP quantiles, so that they can be a group.
+TAIL = 0.08
 LONG_TAIL = 2.5  # from the median to that quantile, in lengths of the other side
 LEAST_GROUP = 4  # quantiles in a group
 GROUPS = 5  # most normal groups in a column
@@ -33,7 +34,7 @@ LOG_GAIN = 11.0  # log-likelihood that a logarithm must gain; 12 to 14 for expon
 ENOUGH = 0.5  # of the best gain; the weakest logarithm with as much is used
 UNITS = 4.0 ** np.arange(1, -7, -1)  # where the logarithm sets in, in spreads of the column
 ROUNDING = 1e-12  # relative error of a group's squares
-FENCE = 5.0  # lengths from the median to the 10 % quantile beyond which values are no origin
+FENCE = 5.0  # lengths from the median to the 10 % quantile beyond which values are not an origin
 
 
 @dataclass(frozen=True)

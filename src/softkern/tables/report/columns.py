@@ -20,7 +20,7 @@ from softkern.tables.report.packing import pack, shorten
 
 MAX_LISTED = 300  # columns of the cells
 MAX_LENGTH = 200  # characters of a cell
-MAX_VALUES = 36  # values of a column with a mark of their own
+MAX_VALUES = 36  # values of a column with a separate mark
 MAX_NUMBERS = 12  # distinct values up to which a numeric column is categorical
 MAX_COLUMNS = 100  # that are categorical
 MAX_CLUSTERS = 60  # rows of a cross table

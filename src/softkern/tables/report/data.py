@@ -32,7 +32,7 @@ MIN_OVERLAP = 1e-3  # overlap score from which a row is listed
 
 @dataclass(frozen=True)
 class Drawn:
-    """What the page is about, and the rows that it draws."""
+    """The model and data of the page, and the rows that it draws."""
 
     model: Any
     X: pd.DataFrame  # (n, d), the columns to show
@@ -40,7 +40,7 @@ class Drawn:
     ranks: pd.DataFrame
     values: Array  # (n, ·), what the model was fitted on
     rows: Array  # (m,), indices of the drawn rows
-    is_sampled: Array  # (m,), not drawn for their ranks
+    is_sampled: Array  # (m,), False for rows drawn because of their ranks
     features: tuple[str, str] | None  # columns to draw first
     dates: Set[int]  # places of date columns in X
     random_state: int
