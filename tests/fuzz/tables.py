@@ -215,5 +215,5 @@ def _run_quietly(command: list[str]) -> tuple[str, str]:
     if code not in CODES:
         return "unclear", f"exit {code}: {lines[-1:]}"
     if code and (len(lines) != 1 or not lines[0].startswith("softkern: ") or len(lines[0]) > 2100):
-        return "unclear", f"exit {code} says {lines[:3]}"
+        return "unclear", f"exit {code} with {lines[:3]}"
     return CODES[code], " ".join(lines)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 MOST_DAYS = 700_000  # days since 1970 that a calendar has
 GRADES = {"extreme": 10.0, "strong": 6.0, "mild": 0.0}  # outlier scores: −log10 of a share of rows
-SKEWED = 2.0  # from the median to the upper end, in lengths from the lower end, or 0, to it
-RATIO = 1.5  # from which a median is reported as a multiple of another
-SHIFT = 0.1  # of the range of all rows, up to which a median counts as that of all
+SKEWED = 2.0  # least ratio of a range above the median to that below it, or to the median
+RATIO = 1.5  # least ratio of medians that is reported as a multiple
+SHIFT = 0.1  # share of the range of all rows up to which a median counts as that of all
 MOST_SHOWN = 6  # values of a category in a note
 MOST_COLUMNS = 5  # columns with missing values in a note
 Spell = Callable[[Remedy], str]

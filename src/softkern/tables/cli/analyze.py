@@ -50,8 +50,8 @@ TOP_NAME = "outliers.csv"  # the strongest outliers of a table in parts, with th
 class Job:
     """An analysis: the settings, the table, and the printer of messages.
 
-    `parts` and `row_numbers` are those of a table in many files, or larger than memory, of which
-    a sample is opened.
+    For a table in many files, or larger than memory, `parts` holds all rows, and `row_numbers`
+    are those of a sample that is opened.
     """
 
     settings: AnalyzeSettings

@@ -125,7 +125,7 @@ class ReadOptions:
     skip_bad_lines: bool = flag("Skip lines with too many fields.", "--skip-bad-lines", panel=TEXT)
 
     def __post_init__(self) -> None:
-        """Check that fields can be told from decimals."""
+        """Check that the separator differs from the decimal point."""
         if self.decimal is not None and self.decimal == self.separator:
             raise typer.BadParameter(f"--decimal {self.decimal} must differ from --separator.")
 

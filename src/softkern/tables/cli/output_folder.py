@@ -136,8 +136,8 @@ def _publish(hidden: Path, out: Path, names: Sequence[str], force: bool) -> None
         else:
             sync_folder(out.parent)
             return
-    with _locked(out):  # or files of two runs may be mixed
-        for name in written:  # again: another run may have written it in the meantime
+    with _locked(out):  # otherwise files of two runs may be mixed
+        for name in written:  # check again: another run may have written it meanwhile
             check_free(out / name, force)
         _exchange(hidden, out, written)
         sync_folder(out)

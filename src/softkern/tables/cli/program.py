@@ -72,7 +72,7 @@ def main() -> NoReturn:
             with suppress(OSError):  # a closed file
                 stream.reconfigure(errors="replace")
     code = run(sys.argv[1:])
-    if code == BROKEN_PIPE:  # or Python reports an error when it closes standard output
+    if code == BROKEN_PIPE:  # otherwise Python reports an error when it closes standard output
         sys.stdout = None
     sys.exit(code)
 

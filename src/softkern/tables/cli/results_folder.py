@@ -31,7 +31,7 @@ KINDS: dict[str, Any] = {
 WRITTEN = Format(
     separator=",", encoding="utf-8", header=True, decimal=".", skip_rows=0, skip_footer=0
 )
-NEEDED = {  # of run.json
+NEEDED = {  # required entries of run.json
     "input": ("file", "rows"),
     "preparation": ("rows",),
     "model": ("estimator",),
@@ -45,7 +45,7 @@ class Results:
     """The points of a table, and what they were computed from."""
 
     points: pd.DataFrame  # the compared columns, and `id` if there is one
-    rows: int  # of the table, including those that were left out
+    rows: int  # rows of the table, including those that were left out
     saved: SavedModel
     estimator: str
     source: Source | None  # the table, None if it cannot be read again

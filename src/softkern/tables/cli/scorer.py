@@ -97,7 +97,7 @@ class Scorer:
         self.preparation = preparation if decimal is None else preparation.with_decimal(decimal)
         self.identifier = saved.identifier(reader, settings.id)
         self.ranker = Ranker(self.model, contamination=saved.metadata.get("contamination"))
-        self._notes: dict[str, None] = {}  # each once, in order
+        self._notes: dict[str, None] = {}  # distinct notes, in order
         self._blank_rows = self._filled_rows = 0
 
     def tables(self, rows: int | None = None) -> Iterator[pd.DataFrame]:

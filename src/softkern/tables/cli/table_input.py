@@ -34,7 +34,7 @@ class TableInput:
     prepared: PreparedTable
     notes: list[str]  # on how the table was read and prepared
     shown: tuple[str, str] | None  # features that the page draws first
-    row_numbers: Any = None  # of a sample: numbers of its rows among all, (n,)
+    row_numbers: Any = None  # for a sample: numbers of its rows among all, (n,)
 
     @property
     def rows(self) -> Any:

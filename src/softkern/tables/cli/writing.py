@@ -25,8 +25,8 @@ from softkern.tables.cli.formulas import escape_formulas
 from softkern.tables.io import Style
 
 DIGITS = "%.9g"
-FORMATS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # by kind of column
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # of a sheet, including the header
+FORMATS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # by kind of dtype
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # limits of a sheet, including the header
 
 
 def write_chunks(

@@ -41,7 +41,7 @@ class ClusterMatch:
         return after in self.successors(before) if before >= 0 else after < 0
 
     def has_stayed(self, before: Any, after: Any) -> NDArray[np.bool_]:
-        """Return for each sample whether it is still in its cluster, whatever the number."""
+        """Return for each sample whether it is still in its cluster, under any number."""
         return np.array([*map(self.is_same, before, after)], dtype=bool)
 
     def by_number(self, old: list[int], new: list[int]) -> ClusterMatch:

@@ -42,12 +42,12 @@ class ColumnDrift:
     chance: float  # p-value, corrected for the number of columns
     missing_before: float  # shares of missing cells
     missing_after: float
-    shift: float | None = None  # of the median, in robust standard deviations of the first table
+    shift: float | None = None  # shift of the median, in robust standard deviations before
     median_before: float | None = None
     median_after: float | None = None
     changed: list[tuple[str, float, float]] = field(default_factory=list)  # values with both shares
     new_values: dict[str, int] = field(default_factory=dict)  # counts, the most frequent first
-    note: str = ""  # on a change from numbers to text
+    note: str = ""  # note on a change from numbers to text
 
     @property
     def drift(self) -> str:

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from softkern._utils.typing import Array
 
 STANDING_OUT = 0.9  # quantile of the largest parts of typical rows, the unit of parts
-# A further column is named, once those before are excluded, if it is far out alone or has a part
-# that one typical row in a hundred has: an exponential tail is extrapolated from its median and
-# nine tenths, since a few typical rows may be outliers too.
+# After the earlier columns are excluded, a further one is named if it is far out alone, or if only
+# one typical row in a hundred has so large a part. This quantile is extrapolated from the median
+# and the 90 % quantile by an exponential tail, since a few typical rows may be outliers too.
 RARE = float(np.log(10) / np.log(5))
 LEAST_OF_ALL = 0.05  # share of all parts from which a column that is far out alone counts
-PARTNERS = 4  # columns of the largest parts, and as many that contradict the first most, which are
-#               tried as the other one of two that disagree
-LEFT = 0.5  # of the first column's part at most, without the column that it disagrees with
+PARTNERS = 4  # columns with the largest parts, and as many that contradict the first column most:
+#               candidates for its partner
+LEFT = 0.5  # share of the first column's part that may remain without its partner
 
 
 @dataclass
@@ -34,8 +34,8 @@ class ColumnAttribution:
 
     columns: list[int]
     parts: Array  # (d,), in units of what stands out, of `columns` at the time of choice
-    against: list[int] = field(default_factory=list)  # what the first column may disagree with
-    partner: int | None = None  # the one of these without which it would be as expected
+    against: list[int] = field(default_factory=list)  # columns that the first one may disagree with
+    partner: int | None = None  # the one without which the first would be as expected
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from softkern.kernels.radial import Radial
 from softkern.rows import lower_quantile, row_slices
 
 CELLS = 2**20  # numbers in a block of rows, reference rows and columns, which fits in the cache
-LEAST_WIDTH = 0.03  # of a column within a cluster, in units of its spread over all rows
+LEAST_WIDTH = 0.03  # least width of a column within a cluster, in units of its spread over all rows
 CLIPPED = 4.0  # spreads from the median at which values are clipped for a covariance
 NORMAL_RANGE = 1.35  # width of the inner half of a normal column, in standard deviations
 MOST_ELLIPSOIDS = 50
@@ -34,7 +34,7 @@ MOST_ELLIPSOIDS = 50
 class KernelDensity:
     """f(x) = Σ_i w_i Π_j k_j(x_j, r_ij) of reference rows r, except duplicates of x."""
 
-    kernel: Radial  # with one bandwidth per column
+    kernel: Radial  # has one bandwidth per column
     rows: Array  # (n, d)
     weight: Array  # (n,)
 

@@ -12,7 +12,7 @@ from softkern._utils.typing import Array
 from softkern.tables.explain.attribution import ColumnAttribution
 from softkern.tables.explain.reference import FAR, UsualRange, UsualValues
 
-HALFWAY = 0.25  # of the way between two clusters, on both sides of its middle
+HALFWAY = 0.25  # share of the way between two clusters, on both sides of its middle
 DIFFERING = 1.0  # spreads between two clusters in a column that separates them
 
 
@@ -52,7 +52,7 @@ class Between:
     clusters: tuple[int, int]
     nearer: int | None
     columns: tuple[int, ...]
-    ranges: tuple[tuple[UsualRange, UsualRange], ...]  # of every column in both clusters
+    ranges: tuple[tuple[UsualRange, UsualRange], ...]  # for each column, in both clusters
 
 
 Reason = Outside | Combination | Together | Between

@@ -16,11 +16,11 @@ from softkern.tables.explain.row_view import RowView
 INNER = (0.05, 0.95)  # quantiles between which values are usual
 FAR = 0.5  # widths of the usual range beyond it from which a value is far out
 HALF = (0.25, 0.5, 0.75)
-TAILS = 2.44  # from the median of a normal column to its 5 % quantile, in steps to its quartile
+TAILS = 2.44  # distance of the 5 % quantile of a normal from its median, in quartile distances
 NEAR_ROWS = 0.05  # share of the rows that are near a value
 FEWEST_NEAR = 30
 NORMAL_MEDIAN = 0.6745  # median distance from the middle of a normal column, in deviations
-LEAST_SPREAD = 0.01  # of a column within clusters, in units of that of all rows
+LEAST_SPREAD = 0.01  # least spread of a column within clusters, in units of that of all rows
 
 
 class UsualRange(NamedTuple):
@@ -54,7 +54,7 @@ class UsualValues:
     ) -> None:
         self._rows, self._weight, self._labels, self._sample = rows, weight, labels, sample
         values, labels = rows.values[sample], labels[sample]
-        self.medians = {  # of every cluster, (d,)
+        self.medians = {  # medians of every cluster, (d,)
             int(g): lower_medians(values[labels == g], mass[labels == g]) for g in np.unique(labels)
         }
         self.within = _spread_within(values, labels, mass, self.medians)

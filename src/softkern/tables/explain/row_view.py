@@ -29,7 +29,7 @@ class RowView:
     names: list[str]
     own: Array  # (n, d), in the table's own units, codes for a text column
     values: Array  # (n, d), on the model's scale
-    texts: Mapping[int, Sequence[str]] = field(default_factory=dict)  # of the codes of text columns
+    texts: Mapping[int, Sequence[str]] = field(default_factory=dict)  # texts of codes, by column
     is_imputed: Array | None = None  # (n, d), cells that were missing in the table
     dates: Set[int] = frozenset()  # columns that count days since 1970
 

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 from softkern._utils.text import plural, quote
 from softkern.tables.io.reader import TableError
 
-WORKBOOK = "workbook"  # in place of a packing: a zip that is a table itself
+WORKBOOK = "workbook"  # used as a packing: a zip that is a table itself
 HEAD = 2**20  # bytes from which the kind of a file is detected
 IN_MEMORY = 2**26  # bytes up to which a file is kept in memory, so that it is read once
 PACKINGS: tuple[tuple[bytes, str, Callable[..., Any]], ...] = (
@@ -25,7 +25,7 @@ PACKINGS: tuple[tuple[bytes, str, Callable[..., Any]], ...] = (
     (b"BZh", "bzip2", bz2.open),
     (b"\xfd7zXZ\x00", "xz", lzma.open),
 )
-ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the latter is empty
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second is an empty zip
 ZSTD = b"\x28\xb5\x2f\xfd"
 OFFICE = {
     "xl/workbook.bin": "a binary workbook (.xlsb); save it",

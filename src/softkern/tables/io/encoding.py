@@ -22,7 +22,7 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 WESTERN = "cp1252"
-# control characters, and bytes that are no letter in cp1252
+# control characters, and bytes that are not letters in cp1252
 NO_LETTERS = re.compile(rb"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
 HIGH = re.compile(rb"[\x80-\xff]")
 SEQUENCES = re.compile(

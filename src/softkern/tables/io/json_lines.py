@@ -79,7 +79,7 @@ def is_json_lines(head: bytes, name: str) -> bool:
 def _is_json(text: bytes) -> bool:
     try:
         json.loads(text)
-    except ValueError:  # also for bytes that are no text
+    except ValueError:  # also for bytes that are not text
         return False
     return True
 

@@ -20,7 +20,7 @@ from softkern.tables.io.reader import MISSING, Format, TableError
 from softkern.tables.preparation.formats import decimal_points, is_number
 
 SEPARATORS = (",", "\t", ";", "|")
-BLANKS = r"\s+"  # as a separator
+BLANKS = r"\s+"  # separator of tables aligned by blanks
 ONE_COLUMN = "\x1f"  # the separator of a table with one column
 MOST_LINES = 200  # lines by which the layout is detected
 MOST_TITLES = 20  # lines above a header
@@ -35,7 +35,7 @@ class Layout:
     """Where the rows of a table of text begin, and how its lines are written."""
 
     names: list[str]
-    lines: int  # above the first row
+    lines: int  # number of lines above the first row
     separator: str
     decimal: str | None  # None if it is not clear
     sample: list[list[str]]  # the first records below the header
@@ -178,7 +178,7 @@ def _find_separator(lines: Sequence[str], path: str, decimal: str | None) -> str
     if len(ranked) > 1 and ranked[0] == "," and regular[ranked[1]][0] == regular[","][0]:
         cells = [cell.strip() for line in lines[-20:] for cell in line.split(ranked[1])]
         if any("," in cell and "," in decimal_points(cell) for cell in cells):
-            return ranked[1]  # as in "1,5;2,5", whose commas are as regular
+            return ranked[1]  # as in "1,5;2,5", where commas are equally regular
     if ranked and (regular[ranked[0]][0] >= 0.5 or ranked[0] in lines[0]):
         return ranked[0]
     if path.endswith((".tsv", ".tab", ".tsv.gz")):
@@ -210,7 +210,7 @@ def _find_decimal(records: Sequence[Record]) -> str | None:
     for cells in zip_longest(*records, fillvalue=""):
         points = [decimal_points(cell) for cell in cells if cell not in MISSING]
         numbers = [set(point) for point in points if point]
-        if len(numbers) > len(points) / 2:  # as many words may be a mistake
+        if len(numbers) > len(points) / 2:  # with as many words, this may be a mistake
             common = set.intersection(*numbers)
             shown |= common if len(common) == 1 else set()
     return "," if shown == {","} else None

@@ -22,7 +22,7 @@ CHUNK_ROWS = 50_000
 CHUNK_CELLS = 5_000_000  # wide tables are read in fewer rows at a time
 MOST_RENAMED = 5  # renamed columns that are noted one by one
 LARGEST_INT = 2**63
-# of spreadsheets, in cells without a result
+# errors in cells of spreadsheets
 ERRORS = ("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#N/A")
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>", "-nan", *ERRORS)
 

@@ -105,7 +105,7 @@ class TextReader(Reader):
         self, end: int | None, rows: int | None, text: Names, words: Names, notes: list[str]
     ) -> Tables:
         options = self._pandas_options(text, words)
-        # a byte order mark is no part of a cell even if the encoding was given
+        # a byte order mark is not part of a cell, even if the encoding was given
         encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
         with io.TextIOWrapper(self._data.open(end), encoding, newline="") as lines:
             with self._as_table_errors(notes):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DURATION, TIMESTAMP, ISO = "duration", "timestamp", "ISO8601"  # formats that strptime lacks
-SECONDS = 86_400.0  # per day
+SECONDS = 86_400.0  # seconds per day
 LONGEST = 40  # characters of a cell that may be a date
 SAMPLE = 200  # cells on which a format is tried first
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")

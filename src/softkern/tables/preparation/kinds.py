@@ -31,7 +31,7 @@ class Column:
 
     name: str
     kind: ColumnKind
-    reason: str = ""  # of an identifier: why it is one (`IdentifierKind`)
+    reason: str = ""  # why the column is an identifier (`IdentifierKind`), else empty
     n_values: int = 0  # distinct values of "two values" and "codes"
     signed_log: SignedLog | None = None  # transformation of a skewed column
     # a value such as -999 that may stand for a missing one: it is further from all others than

@@ -26,12 +26,12 @@ FEWEST_SHAPED = 20  # distinct values from which a shape is visible
 # Quantile that measures the length of a side. Fewer far values are not a tail, and more of them are
 # at least LEAST_GROUP quantiles, so that they can be a group.
 TAIL = 0.08
-LONG_TAIL = 2.5  # from the median to that quantile, in lengths of the other side
+LONG_TAIL = 2.5  # least length of the longer side relative to the other one
 LEAST_GROUP = 4  # quantiles in a group
 GROUPS = 5  # most normal groups in a column
 GROUP_COST = 3.0  # log-likelihood that another group must gain
 LOG_GAIN = 11.0  # log-likelihood that a logarithm must gain; 12 to 14 for exponential amounts
-ENOUGH = 0.5  # of the best gain; the weakest logarithm with as much is used
+ENOUGH = 0.5  # share of the best gain; the weakest logarithm that reaches it is used
 UNITS = 4.0 ** np.arange(1, -7, -1)  # where the logarithm sets in, in spreads of the column
 ROUNDING = 1e-12  # relative error of a group's squares
 FENCE = 5.0  # lengths from the median to the 10 % quantile beyond which values are not an origin

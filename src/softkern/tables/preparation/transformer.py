@@ -52,8 +52,8 @@ class PreparedTable:
     """Rows of a table, ready for a model."""
 
     features: pd.DataFrame  # used rows in the table's own units, (n_used, d), without gaps
-    values: Array  # the same on the scale that the model sees
-    is_used: NDArray[np.bool_]  # of all rows of the table, (n,); the others lack values
+    values: Array  # the features on the scale of the model
+    is_used: NDArray[np.bool_]  # (n,), False for rows that lack values
     is_imputed: NDArray[np.bool_]  # which cells were missing, (n_used, d)
     preparation: TablePreparation
     notes: list[Note] = field(default_factory=list)  # on rows and columns, for users

@@ -22,7 +22,7 @@ MAX_LISTED = 300  # columns of the cells
 MAX_LENGTH = 200  # characters of a cell
 MAX_VALUES = 36  # values of a column with a separate mark
 MAX_NUMBERS = 12  # distinct values up to which a numeric column is categorical
-MAX_COLUMNS = 100  # that are categorical
+MAX_COLUMNS = 100  # categorical columns
 MAX_CLUSTERS = 60  # rows of a cross table
 MISSING = 255  # code of an empty cell
 

@@ -23,8 +23,8 @@ from softkern.density_tree.tree import SMALL_SHARE, AlphaTree
 from softkern.fitted import level_of
 from softkern.tables.report.packing import pack
 
-TICKS = 7  # on the axis of the tree
-MIN_ROWS = 3  # of a cluster
+TICKS = 7  # ticks on the axis of the tree
+MIN_ROWS = 3  # least rows of a cluster
 STEPS = 400  # slider steps over the range of the levels, and as many over their quantiles
 RESOLUTION = 1e4  # steps of the rounded levels within their range, at least
 MAX_CLUSTERS = 60  # clusters that the slider offers
