@@ -19,7 +19,7 @@ import softkern
 from softkern.fitted import fitted_step
 from softkern.tables.cli import demo, run
 from softkern.tables.cli.models import MODELS, ModelName, make
-from tests.models.test_auto import hard_tables
+from tests.models.test_auto import make_hard_tables
 
 FILES = {"points.csv", "clusters.csv", "model.safetensors", "report.html", "run.json"}
 
@@ -935,7 +935,7 @@ def test_the_list_of_models_contains_no_technical_terms(capsys):
 @pytest.mark.parametrize("name", ["auto", "fuzzy", "alpha-cut"])
 @pytest.mark.parametrize("table", ["repeats", "skew"])  # the tests of AutoClustering use all
 def test_warnings_of_trial_fits_are_not_printed(table, name, folder, capsys):
-    pd.DataFrame(hard_tables()[table]).add_prefix("c").to_csv("data.csv", index=False)
+    pd.DataFrame(make_hard_tables()[table]).add_prefix("c").to_csv("data.csv", index=False)
     assert run(["analyze", "data.csv", "-o", "out", "--no-report", "--model", name]) == 0
     assert "arning" not in "".join(capsys.readouterr())
     assert json.loads(Path("out/run.json").read_text())["warnings"] == []
