@@ -28,13 +28,14 @@ from softkern import WeightedOneClassSVM
 from softkern.kernels import Gaussian
 from softkern.operators.dense import DenseOperator
 from softkern.operators.tiled import TiledOperator
+from softkern.rules.one_class import SVDD
 from softkern.solvers.dual import solve_dual
 
 TOL = 1e-3  # scikit-learn's default
 RUNS = 3  # median of ours
 # Both formulations have the same coefficients for the Gaussian kernel. The tolerance of this one is
 # relative to squared distances, which are at most one here.
-UNIT = {"formulation": "svdd"}
+UNIT = {"formulation": SVDD}
 
 
 def timed(run: Callable[[], Any], runs: int = 1) -> tuple[float, Any]:
