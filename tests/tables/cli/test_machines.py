@@ -127,7 +127,7 @@ def test_lack_of_memory_while_reading_is_reported(folder, capsys, monkeypatch):
     assert run(["analyze", "data.csv", "-o", "out"]) == 6
     printed = capsys.readouterr().err
     assert "data.csv does not fit" in printed
-    assert "Mend" not in printed
+    assert "correct the file" not in printed
 
 
 def test_errors_are_one_line_of_limited_length(folder, capsys):

@@ -105,7 +105,7 @@ def compare_points(
         shared, added, removed
             Number of rows in both results, in the second only, and in the first only.
         moved
-            Number of shared rows in another cluster. Rows that went with a merged or split cluster
+            Number of shared rows in another cluster. Rows that follow a merged or split cluster
             have not moved.
         outliers_before, outliers_after, outliers_new, outliers_gone
             Number of outliers, and of shared rows that are outliers in one result only.
