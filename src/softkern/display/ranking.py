@@ -95,7 +95,7 @@ class RankDisplay(Display):
         Parameters
         ----------
         estimator : fitted soft model, or a pipeline that ends in one
-            As in `softkern.rank_points`.
+            Any model with `outlier_scores`, such as those of softkern.
         X : array or DataFrame of shape (n_samples, n_features)
             The samples to draw.
         is_training : bool, default=True

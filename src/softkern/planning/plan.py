@@ -239,8 +239,12 @@ def plan(
     X_or_shape : array or CSR matrix of shape (n, d), Dask array or dataframe, or the tuple (n, d)
         With the data, the bandwidth and the width of the data in bandwidths are known, and with
         them the size of a Fourier grid. With a shape they are estimated.
-    kernel, kernel_params, bandwidth, sample_weight, random_state
-        As in `softkern.kernels.resolve`.
+    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
+        Kernel, by name, as a function of two arrays, or as an object.
+    kernel_params : dict, default=None
+        Parameters of a kernel that is given by name or as a function.
+    bandwidth : str, float or array of shape (d,), default="auto"
+        Bandwidth of the kernel, or a rule that chooses it. See `softkern.kernels.select_bandwidth`.
     n_vectors : int, default=1
         Columns of A, usually the number of clusters.
     products : int, default=20
@@ -261,13 +265,17 @@ def plan(
         ``sample_rows``, and ``local``, the engine of every block.
     dtype : dtype, default=None
         Type of the data, where only their shape is given.
+    sample_weight : array of shape (n,), default=None
+        Weights of the samples, for rules that choose the bandwidth.
     memory_limit : int, default=None
-        Bytes that may be used; by default 80 % of the available memory.
+        Bytes that may be used. None is 80 % of the available memory.
     patience : float, default=600.0
-        Seconds on the reference machine.
+        Seconds on the reference machine beyond which approximate engines are chosen too.
+    random_state : int, RandomState or None, default=0
+        Random seed of the sample from which the bandwidth is chosen.
     surrogate : bool, default=False
         Whether the products are those of a loop that can iterate on a low-rank surrogate, with
-        few exact products (`softkern.solvers.steps`). It will where that saves time.
+        few exact products. The plan uses it where that saves time.
 
     Returns
     -------

@@ -60,8 +60,8 @@ def explain_points(
         Explain rows of this table, compared with X.
     columns : int, default=3
         Most columns to name per row.
-    contamination : float, default=None
-        As in `rank_points`.
+    contamination : float in (0, 0.5], default=None
+        Share of the training weight to flag as outliers. See `rank_points`.
 
     Returns
     -------
