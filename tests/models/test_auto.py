@@ -476,15 +476,11 @@ def test_clusters_are_numbered_by_size_without_gaps(monkeypatch):
         start = np.column_stack([start[:, :1] / 2, start[:, :1] / 2, start[:, :0:-1]])
         return SOFT_MODELS["FuzzyCMeans"](count + 1, start, **options)
 
-    X = np.concatenate(
-        [
-            draw_clusters(3, 6, n=150)[0],
-            draw_clusters(3, 6, n=150)[0][1::3],
-            draw_clusters(3, 6)[0][2::3],
-        ]
-    )
+    X = np.random.default_rng(0).normal(size=(250, 6))
+    X[100:150, 0] += 9
+    X[150:, 1] += 9
     replace_models(monkeypatch, FuzzyCMeans=make)
-    model = AutoClustering().fit(X + np.random.default_rng(0).normal(0, 0.1, X.shape))
+    model = AutoClustering().fit(X)
     sizes = np.bincount(model.labels_)
     assert model.n_clusters_ == model.memberships_.shape[1] == len(sizes) == 3
     assert (np.diff(sizes) <= 0).all()

@@ -134,15 +134,15 @@ def register(
 
     Examples
     --------
-    >>> from softkern import plan
+    >>> from softkern import planning
     >>> from softkern.operators.blocked import BlockedOperator
     >>> class Mine(BlockedOperator):
     ...     engine = "mine"
-    >>> register(Mine, costs.blocked_cost).engine
+    >>> planning.register(Mine, planning.costs.blocked_cost).engine
     'mine'
-    >>> plan((1000, 2), engine="mine").engine
+    >>> planning.plan((1000, 2), engine="mine").engine
     'mine'
-    >>> del ENGINES["mine"]
+    >>> del planning.ENGINES["mine"]
     """
     missing = sorted(getattr(operator, "__abstractmethods__", ()))
     if missing or not getattr(operator, "engine", ""):
