@@ -722,6 +722,24 @@ def test_interruptions_leave_nothing_behind(data, folder, capsys, monkeypatch):
     assert leftovers(folder, "data.csv") == []
 
 
+def test_interruption_within_exec_has_the_usual_exit_code(folder):
+    program = """
+import signal, types
+from softkern.tables.cli import program
+
+def main(**options):
+    exec("signal.raise_signal(signal.SIGINT)")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+program.typer.main.get_command = lambda app: types.SimpleNamespace(main=main)
+program.main()
+"""
+    (folder / "interrupted.py").write_text(program)
+    done = subprocess.run([sys.executable, "-m", "interrupted"], capture_output=True, text=True)
+    assert done.returncode == 130
+    assert done.stderr.startswith("softkern: ")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_signals_leave_nothing_behind(name, code, folder):

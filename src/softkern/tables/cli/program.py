@@ -77,9 +77,17 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
+class _Interruption(KeyboardInterrupt):
+    """An interruption that leaves the exit code to `run`.
+
+    After a plain KeyboardInterrupt inside ``exec``, such as in an import of scipy.stats, Python
+    ends itself by SIGINT although the exception was handled.
+    """
+
+
 def _interrupt(number: int, frame: Any) -> NoReturn:
     received_signals.append(number)
-    raise KeyboardInterrupt
+    raise _Interruption
 
 
 def _terminate(number: int, frame: Any) -> NoReturn:
