@@ -58,6 +58,7 @@ bench: $(STAMP)  ## ratios against named peers, measured in one run
 	$(BIN)/python benchmarks/operators.py
 	$(BIN)/python benchmarks/possibilistic.py large
 	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/soft.py --quick
 	$(BIN)/python -m pip install --quiet --no-deps fuzzy-c-means  # asks for an older NumPy, and runs with ours
 	$(BIN)/python benchmarks/fuzzy.py
 	$(BIN)/python benchmarks/oneclass.py

@@ -28,7 +28,8 @@ import numpy as np
 from comparison_page import write_page
 from comparison_setup import PARTS, inputs_for, load_sample
 from heldout_data import missing_packages
-from studies.common import Records, log
+from studies.common import log
+from studies.stored import read
 from time_limit import LimitedWorker
 
 import softkern
@@ -71,17 +72,6 @@ def measure(part: str, name: str, method: str, seed: int) -> dict[str, Any]:
         key: round(float(value), DIGITS) if key != "error" else value
         for key, value in record.items()
     }
-
-
-def read(file: Path) -> Records:
-    """Read stored results. An incomplete last line is removed."""
-    if not file.exists():
-        return []
-    lines = file.read_text(encoding="utf-8").split("\n")
-    if lines[-1]:
-        log(f"{file.name}: removed an incomplete last line")
-        file.write_text("\n".join([*lines[:-1], ""]), encoding="utf-8")
-    return [json.loads(line) for line in lines[:-1]]
 
 
 def versions() -> dict[str, str]:

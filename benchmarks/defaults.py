@@ -16,16 +16,15 @@ the adjusted Rand index, noise is a class. It is never counted as a cluster.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
 from families import TUNED_ON
 from studies.clusters import families, power, real_tables, shapes, structureless, times
-from studies.common import Result, Run, failures, log, markdown
+from studies.command import chosen_sections, list_sections, show
+from studies.common import Result, Run
 from studies.outliers import between, flags, outliers
 from studies.tried import tried
 
@@ -51,20 +50,6 @@ SECTIONS: dict[str, Section] = {
 }
 
 
-def show(name: str, section: Section, run: Run, out: Path | None) -> None:
-    """Run a section, print its tables and store its records."""
-    log(f"{name}:")
-    result = section.measure(run)
-    print(f"\n## {name}: {(section.measure.__doc__ or '').splitlines()[0]}")
-    for title, table in result.tables:
-        print(f"\n{title}\n\n{markdown(table)}")
-    for remark in (*result.remarks, *failures(result.records)):
-        print(f"\n{remark}")
-    print(f"\n({time.perf_counter() - run.started:.0f} s)", flush=True)
-    if out is not None:
-        pd.DataFrame(result.records).to_csv(out / f"{name}.csv", index=False)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sections", nargs="*", help="some of the sections; all if none is named")
@@ -79,19 +64,15 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="names of the sections")
     options = parser.parse_args()
     if options.list:
-        for name, section in SECTIONS.items():
-            print(f"{name:<15}{(section.measure.__doc__ or '').splitlines()[0]}")
+        list_sections({name: section.measure for name, section in SECTIONS.items()})
         return
-    unknown = [name for name in options.sections if name not in SECTIONS]
-    if unknown:
-        parser.error(f"there is no section {', '.join(unknown)}; see --list")
-    if options.out is not None:
-        options.out.mkdir(parents=True, exist_ok=True)
+    names = chosen_sections(parser, options.sections, SECTIONS)
     warnings.simplefilter("ignore")  # collapse and convergence
     print(TUNED_ON)
-    for name in options.sections or SECTIONS:
+    for name in names:
         section = SECTIONS[name]
-        show(name, section, Run(options.quick, section.share * options.minutes), options.out)
+        run = Run(options.quick, section.share * options.minutes)
+        show(name, section.measure, run, options.out)
 
 
 if __name__ == "__main__":

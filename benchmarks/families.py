@@ -186,6 +186,16 @@ def few_factors(r, n, d, factors=2, noise=0.3):
     return r.normal(size=(n, factors)) @ r.normal(size=(factors, d)) + noise * r.normal(size=(n, d))
 
 
+def shared_factor(r, n, d, noise=1.0):
+    """Generate columns with one uniform factor in common."""
+    return r.uniform(-3, 3, (n, 1)) + noise * r.normal(size=(n, d))
+
+
+def joint_t(r, n, d, freedom):
+    """Generate Student's t with a scale that is common to all columns of a row."""
+    return r.normal(size=(n, d)) / np.sqrt(r.chisquare(freedom, (n, 1)) / freedom)
+
+
 def ring_in_columns(r, n, d, width):
     """Generate a ring in two columns, and noise as wide as its line in the others."""
     return np.c_[ring(r, n, 1, width), width * r.normal(size=(n, d - 2))]
@@ -235,6 +245,8 @@ ONE_GROUP: dict[str, OneGroup] = {
     "few factors": OneGroup(few_factors, COLUMNS[2:]),
     "t, 3 degrees": OneGroup(lambda r, n, d: r.standard_t(3, (n, d))),
     "t, 2 degrees": OneGroup(lambda r, n, d: r.standard_t(2, (n, d)), (1, 3, 10)),
+    "joint t, 3 degrees": OneGroup(partial(joint_t, freedom=3), COLUMNS[1:]),
+    "shared uniform factor": OneGroup(shared_factor, COLUMNS[1:]),
     "exponential": OneGroup(lambda r, n, d: r.exponential(size=(n, d))),
     "lognormal": OneGroup(lambda r, n, d: r.lognormal(size=(n, d))),
     "disc": OneGroup(disc, (2,)),

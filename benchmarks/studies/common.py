@@ -8,6 +8,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from peers import Clusterer
 from sklearn.metrics import adjusted_rand_score
 
 import softkern
-from softkern import AlphaCutClustering, rank_points
+from softkern import AlphaCutClustering, AutoClustering, rank_points
 
 DEFAULT = "softkern.cluster"
 TREE = "AlphaCutClustering"
@@ -79,11 +80,33 @@ def default_labels(X: np.ndarray) -> np.ndarray:
     return softkern.cluster(X).labels_
 
 
+def default_model(X: np.ndarray) -> AutoClustering:
+    return softkern.cluster(X)
+
+
 def tree_labels(X: np.ndarray) -> np.ndarray:
     return AlphaCutClustering().fit(X).labels_
 
 
-OURS: dict[str, Clusterer] = {DEFAULT: default_labels, TREE: tree_labels}
+# the default returns its model, for the kind of its evidence
+OURS: dict[str, Clusterer] = {DEFAULT: default_model, TREE: tree_labels}
+SEPARATED, OVERLAPPING = "separated", "overlapping"
+
+
+def evidence(model: Any) -> str:
+    """Return the kind of evidence for the clusters of a default model, such as "overlapping".
+
+    Models without it have separated clusters or a single one. It is empty for other models.
+    """
+    if not isinstance(model, AutoClustering):
+        return ""
+    found = getattr(model, "evidence_", None)
+    if found is None:
+        return SEPARATED if count(model.labels_) > 1 else "none"
+    if isinstance(found, str):
+        return found
+    get = found.get if isinstance(found, dict) else partial(getattr, found)
+    return str(get("kind", "") or get("answer", ""))
 
 
 def count(labels: np.ndarray) -> int:
@@ -110,8 +133,10 @@ def score_clusterers(
     """Return one record per method: number of clusters and agreement with y."""
     records = []
     for name, method in methods.items():
-        labels, record = timed(method, X)
-        if labels is not None:
+        result, record = timed(method, X)
+        if result is not None:
+            record["evidence"] = evidence(result)
+            labels = getattr(result, "labels_", result)
             record |= {
                 "found": count(labels),
                 "right": count(labels) == count(y),

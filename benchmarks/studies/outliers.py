@@ -21,6 +21,7 @@ from softkern import (
     OneClassPCM,
     OutlierFuzzyCMeans,
     SoftKernelSpectralClustering,
+    WeightedSVDD,
     rank_points,
 )
 from studies.common import (
@@ -42,7 +43,7 @@ from studies.common import (
 )
 
 FALSE_ALARMS = 1.0  # promised per 1000 clean rows
-FURTHEST_BEHIND = 0.1  # promised in AUROC, behind the best peer on any data set
+FURTHEST_BEHIND = 0.05  # promised in AUROC, behind the best peer on any data set
 SEEDS = 3  # runs of randomized detectors
 # peers with quadratic time are skipped on repeated tables
 QUADRATIC = ("LOF", "OCSVM", "KDE")
@@ -56,9 +57,22 @@ def default_scores(X: np.ndarray, seed: int) -> np.ndarray:
     return softkern.cluster(X).outlier_scores_
 
 
+def decisions(name: str) -> Detector:
+    """Return a detector's scores of training rows, asked again as new rows."""
+
+    def scores(X: np.ndarray, seed: int) -> np.ndarray:
+        model = getattr(softkern, name)()
+        return -model.fit(X).decision_function(X)
+
+    return scores
+
+
 OUR_DETECTORS: dict[str, Detector] = {
     DETECTOR: detector_scores,
     DEFAULT: default_scores,
+    f"{DETECTOR}, decision_function": decisions(DETECTOR),
+    "WeightedSVDD": lambda X, seed: WeightedSVDD().fit(X).outlier_scores_,
+    "WeightedSVDD, decision_function": decisions("WeightedSVDD"),
 }
 
 
