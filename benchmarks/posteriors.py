@@ -160,10 +160,9 @@ def two(noise: str, apart: float, share: float = 0.5) -> Known:
 
 
 def three_unequal(apart: float) -> Known:
-    """Return three normal clusters on a line with unequal shares and standard deviations."""
-    scales = (1.0, 0.5, 0.8)
-    parts = tuple(placed("normal", k * apart, scale) for k, scale in enumerate(scales))
-    return Known((0.6, 0.3, 0.1), parts)
+    """Return a large wide cluster between two smaller ones, with standard deviations 1, .5, .8."""
+    places = ((0.0, 1.0), (apart, 0.5), (-apart, 0.8))
+    return Known((0.6, 0.3, 0.1), tuple(placed("normal", *place) for place in places))
 
 
 def elongated(apart: float) -> Known:
