@@ -122,13 +122,15 @@ def test_results_of_sweeps_agree_with_the_geometry_of_the_operator(m):
     assert (model.labels_ == np.argmax(model.memberships_, axis=1)).all()
 
 
-def test_a_step_ends_its_threads():
+def test_a_run_ends_its_threads():
     X = np.random.default_rng(0).normal(size=(5000, 2))
     operator, weight = FeatureOperator(Linear(), X), np.ones(5000)
     start = Mean().centers(np.eye(5000)[:, :3], weight, None)
     before = threading.active_count()
-    driver = Sweeps(operator, Rule(Fuzzy(2.0), Mean()), start, weight)
-    for _ in range(2):
-        driver.step()
-        driver.advance()
-        assert threading.active_count() == before
+    driver = Sweeps(operator, Rule(Fuzzy(2.0), Mean()), start, weight, tol=0.0, max_iter=2)
+    driver.turn()
+    assert threading.active_count() > before
+    driver.advance()
+    driver.turn()
+    driver.solution()
+    assert threading.active_count() == before

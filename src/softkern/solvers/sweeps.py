@@ -41,6 +41,7 @@ class Sweeps(Steps):
         shape = self.vectors.shape[1], self.features.points.shape[0]
         self.memberships = np.full(shape, np.nan, dtype=self.features.points.dtype)
         self.is_plain = False
+        self.pool = ThreadPoolExecutor(available_threads())  # starting threads takes milliseconds
 
     def step(self) -> Step:
         """Take one pass, which replaces `memberships` (c, n)."""
@@ -49,8 +50,9 @@ class Sweeps(Steps):
         rows, twice, norms = self._parts(self.vectors)
         starts = range(0, self.memberships.shape[1], rows)
         # one thread per block: BLAS would start its own within each of them
-        with one_thread("blas"), ThreadPoolExecutor(available_threads()) as pool:
-            parts = list(pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts))
+        with one_thread("blas"):
+            blocks = self.pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts)
+            parts = list(blocks)
         sums, total, change, top, objective = zip(*parts, strict=True)
         self.sums = np.sum(sums, axis=0, dtype=np.float64).T
         self.total = np.sum(total, axis=0, dtype=np.float64)
@@ -98,7 +100,8 @@ class Sweeps(Steps):
             super().advance()
 
     def solution(self) -> Solution:
-        """Return the current state, with coefficients."""
+        """Return the final state, with coefficients."""
+        self.pool.shutdown()
         if self.is_plain:
             return super().solution()
         centers = self._coefficients()
