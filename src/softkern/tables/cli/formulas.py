@@ -21,7 +21,7 @@ def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with formulas escaped in text and column names."""
     changed = {}
     for k, (_, column) in enumerate(table.items()):
-        if column.dtype.kind not in "biufM" and any(map(_is_formula, column)):
+        if column.dtype.kind not in "biufM" and any(map(_is_formula, column.to_numpy(object))):
             changed[k] = column.astype(object).map(_escaped)
     columns = [changed.get(k, column) for k, (_, column) in enumerate(table.items())]
     names = [_escaped(name) for name in table.columns]

@@ -58,7 +58,8 @@ def replace_words(
     for column, dtype in table.dtypes.items():
         if is_text(dtype) and column not in except_in:
             cells = table[column]
-            is_word = [isinstance(cell, str) and cell.strip() in words for cell in cells]
+            values = cells.to_numpy(object)  # pandas is slow to iterate over its strings
+            is_word = [isinstance(cell, str) and cell.strip() in words for cell in values]
             if any(is_word):
                 replaced[column] = cells.mask(np.array(is_word))
     return replaced
