@@ -200,7 +200,7 @@ def test_words_for_missing_values_in_parquet(rows, write):
     cells = ["1", " ", "NA", "?", None]
     frame = pd.DataFrame({"id": cells, "a": cells})
     with open_table(write(parquet(frame)), Format(missing=("?",))) as reader:
-        table = pd.concat(reader.iter_tables(rows, ["id"], []))
+        table = pd.concat(reader.chunks(rows, ["id"])) if rows else reader.read(["id"])
     assert table["a"].isna().tolist() == [False, True, True, True, True]
     assert table["id"].tolist()[:4] == cells[:4]
 
@@ -228,7 +228,7 @@ def test_identifiers_are_kept_as_written(write):
 
 def test_chunks_of_wide_tables_are_short():
     class Columns(Reader):
-        def iter_tables(self, rows, text, words):
+        def _tables(self, rows, text, words):
             raise NotImplementedError
 
     for width, rows in ((10, 50_000), (10_000, 500)):

@@ -16,9 +16,8 @@ import pandas as pd
 from softkern._utils.text import quote
 from softkern.rows import row_slices
 from softkern.tables.io import Format, Reader, TableError, unique_names
+from softkern.tables.io.binary import PARQUET, import_parquet, load_npy, npy_rows
 from softkern.tables.io.bytes import naming_damage
-from softkern.tables.io.npy import load_npy, npy_rows
-from softkern.tables.io.parquet import PARQUET, import_parquet
 from softkern.tables.io.reader import Names, Tables
 from softkern.tables.preparation.cells import replace_words
 
@@ -68,8 +67,7 @@ class FrameReader(Reader):
         super().__init__(name, form)
         self.kind, self.columns, self._table = kind, list(table.columns), table
 
-    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
-        """Yield tables of at most `rows` rows. For None, one table of all rows."""
+    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         n = len(self._table)
         for part in row_slices(n, n if rows is None else rows):
             piece = self._table.iloc[part].reset_index(drop=True)

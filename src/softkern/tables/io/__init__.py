@@ -10,11 +10,10 @@ from __future__ import annotations
 import os
 
 from softkern._utils.text import quote
+from softkern.tables.io.binary import NpyReader, ParquetReader
 from softkern.tables.io.bytes import WORKBOOK, TableBytes
 from softkern.tables.io.excel import ExcelReader
 from softkern.tables.io.json_lines import JsonLinesReader, is_json_lines
-from softkern.tables.io.npy import NpyReader
-from softkern.tables.io.parquet import ParquetReader
 from softkern.tables.io.reader import Format, Reader, Style, TableError, unique_names
 from softkern.tables.io.text import TextReader
 from softkern.tables.io.unsupported import reject_unsupported

@@ -32,10 +32,6 @@ class JsonLinesReader(RecordReader):
         self._keys = list(keys)
         self.columns = unique_names(self._keys, self.notes)
 
-    def close(self) -> None:
-        """Close the file."""
-        self._data.close()
-
     def _records(self) -> Iterator[tuple[Any, ...]]:
         return (tuple(row.get(key) for key in self._keys) for row in self._rows())
 

@@ -69,6 +69,7 @@ class Reader(ABC):
 
     kind: str  # the format, for example "CSV, gzip"
     columns: list[str]  # unique names
+    _data: Any = None  # the file to close, if it stays open
 
     def __init__(self, name: str, form: Format) -> None:
         self.name, self.form = name, form  # the path, or "standard input"
@@ -82,11 +83,13 @@ class Reader(ABC):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Close the file."""
+        if self._data is not None:
+            self._data.close()
 
     @abstractmethod
-    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         """Yield tables of at most `rows` rows. For None, one table of all rows."""
 
     def chunks(self, rows: int | None = None, text: Names = (), words: Names = ()) -> Tables:
@@ -95,7 +98,7 @@ class Reader(ABC):
         Columns in `text` are kept as written. Those in `words` are too, except for missing values:
         whether "01" is read as a number must not depend on the other cells of the same piece.
         """
-        return self.iter_tables(rows or self.rows_at_once(), text, words)
+        return self._tables(rows or self.rows_at_once(), text, words)
 
     def read(self, text: Names = (), words: Names = ()) -> pd.DataFrame:
         """Return the whole table. Reject one whose file alone exceeds the available memory."""
@@ -104,7 +107,7 @@ class Reader(ABC):
             raise MemoryError(
                 f"{self.name} holds {self.size / 2**30:.1f} GiB, and {free / 2**30:.1f} are free"
             )
-        (table,) = self.iter_tables(None, text, words)
+        (table,) = self._tables(None, text, words)
         return table
 
     def identifier(self, name: str | None) -> str | None:
@@ -128,8 +131,7 @@ class RecordReader(Reader):
     def _records(self) -> Iterator[Sequence[Any]]:
         """Return the rows."""
 
-    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
-        """Yield tables of at most `rows` rows. For None, one table of all rows."""
+    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
         records = self._records()
         while (part := list(islice(records, rows))) or rows is None:
             cells = list(zip(*part, strict=True)) or [()] * len(self.columns)

@@ -39,16 +39,14 @@ class TextReader(Reader):
         kind = "TSV" if separator == TAB else "CSV"
         self.kind = f"{kind}{data.suffix} ({cells}, {self._encoding})"
         self.columns = unique_names(self._layout.names, self.notes)
-        self.style = _style(separator, self.decimal or ".", self._encoding)
+        # blanks between cells are not reproduced
+        mark = "," if separator in (BLANKS, ONE_COLUMN) else separator
+        mark = ";" if mark == self.decimal == "," else mark
+        self.style = Style(f".{kind.lower()}", mark, self.decimal or ".", self._encoding)
         self._end = self._find_end(size, tail)
 
-    def close(self) -> None:
-        """Close the file."""
-        self._data.close()
-
-    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
-        """Yield tables of at most `rows` rows. For None, one table of all rows."""
-        return self._tables(self._end, rows, text, words, self.notes)
+    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+        return self._tables_until(self._end, rows, text, words, self.notes)
 
     def _decode_head(self) -> str:
         try:
@@ -85,7 +83,9 @@ class TextReader(Reader):
             return "".join(lines[place:]).encode(encoding, errors="replace")
 
         def tables_above(place: int) -> Tables:
-            return self._tables(size - len(encode_from(place)), self.rows_at_once(), (), (), [])
+            return self._tables_until(
+                size - len(encode_from(place)), self.rows_at_once(), (), (), []
+            )
 
         place, notes = find_footer(
             records, layout.sample, len(self.columns), skip, tables_above, self.decimal
@@ -101,7 +101,7 @@ class TextReader(Reader):
             )
         return None  # an encoding whose letters depend on those before them
 
-    def _tables(
+    def _tables_until(
         self, end: int | None, rows: int | None, text: Names, words: Names, notes: list[str]
     ) -> Tables:
         options = self._pandas_options(text, words)
@@ -190,11 +190,3 @@ def _survey(data: TableBytes) -> tuple[int, bytes, bool]:
     if is_utf8 and data.can_reopen:
         is_utf8 = not decoder.getstate()[0]  # no part of a letter is left
     return size, tail, is_utf8
-
-
-def _style(separator: str, decimal: str, encoding: str) -> Style:
-    """Return how to write the table back. Blanks between cells are not reproduced."""
-    mark = "," if separator in (BLANKS, ONE_COLUMN) else separator
-    if mark == decimal == ",":
-        mark = ";"
-    return Style(".tsv" if mark == TAB else ".csv", mark, decimal, encoding)

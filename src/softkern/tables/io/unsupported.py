@@ -41,8 +41,10 @@ PAGES = (b"<!doctype html", b"<html", b"<table", b"<head")
 
 def reject_unsupported(head: bytes, name: str) -> None:
     """Raise an error for a file of an unsupported format."""
+    has_zeros = b"\x00" in head[:4096]
     for mark, what, remedy in MARKS:
-        if head.startswith(mark) and not _is_text(head, mark):
+        # letters such as ORC may be the beginning of a header of text
+        if head.startswith(mark) and (has_zeros or not mark.isalnum()):
             raise TableError(f"{name} is {what}; {remedy}.")
     if head[257:262] == b"ustar":
         raise TableError(f"{name} is a tar archive; unpack it and give one of its files.")
@@ -54,8 +56,3 @@ def reject_unsupported(head: bytes, name: str) -> None:
         )
     if start.startswith(b"<?xml"):
         raise TableError(f"{name} is XML; save its table as CSV.")
-
-
-def _is_text(head: bytes, mark: bytes) -> bool:
-    """Return whether letters such as ORC are the beginning of a header instead."""
-    return mark.isalnum() and b"\x00" not in head[:4096]

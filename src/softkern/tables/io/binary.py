@@ -1,4 +1,4 @@
-"""Reads NPY files. A plain file is mapped, and need not fit into memory."""
+"""Reads NPY and Parquet files. A plain file is mapped or read in batches: it may exceed memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 
 from softkern.tables.io.bytes import TableBytes, naming_damage
-from softkern.tables.io.reader import Format, Names, Reader, TableError, Tables
+from softkern.tables.io.reader import Format, Names, Reader, Style, TableError, Tables, unique_names
 from softkern.tables.preparation.cells import replace_words
+
+PARQUET = "a Parquet file"
 
 
 class NpyReader(Reader):
@@ -20,13 +22,32 @@ class NpyReader(Reader):
         self._values, self.columns = load_npy(data.file(), data.name)
         self.kind = f"NPY{data.suffix}"
 
-    def iter_tables(self, rows: int | None, text: Names, words: Names) -> Tables:
-        """Yield tables of at most `rows` rows. For None, one table of all rows."""
-        n = len(self._values)
-        step = max(1, n if rows is None else rows)
-        for start in range(0, max(n, 1), step):
-            table = npy_rows(self._values, self.columns, slice(start, start + step))
+    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+        n = max(len(self._values), 1)
+        for start in range(0, n, rows or n):
+            part = slice(start, start + (rows or n))
+            table = npy_rows(self._values, self.columns, part)
             yield replace_words(table, self.form.marks(), text)
+
+
+class ParquetReader(Reader):
+    """An open Parquet file."""
+
+    def __init__(self, data: TableBytes, form: Format) -> None:
+        super().__init__(data.name, form)
+        self.kind, self.style = f"Parquet{data.suffix}", Style(".parquet")
+        parquet = import_parquet(f"{data.name} is Parquet, which")
+        with naming_damage(data.name, PARQUET):
+            self._data = parquet.ParquetFile(data.file())
+            names = [str(column) for column in self._data.schema_arrow.names]
+        self.columns = unique_names(names, self.notes)
+
+    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+        with naming_damage(self.name, PARQUET):
+            parts = [self._data.read()] if rows is None else self._data.iter_batches(rows)
+            for part in parts:
+                table = part.to_pandas(ignore_metadata=True)  # its index is an ordinary column
+                yield replace_words(table.set_axis(self.columns, axis=1), self.form.marks(), text)
 
 
 def load_npy(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], list[str]]:
@@ -55,3 +76,12 @@ def npy_rows(values: np.ndarray[Any, Any], columns: list[str], rows: slice) -> p
     """Return some rows of such an array as a table."""
     part = np.array(values[rows])
     return pd.DataFrame(part, columns=None if part.dtype.names else columns)
+
+
+def import_parquet(needed_by: str) -> Any:
+    """Return pyarrow's module for Parquet."""
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise TableError(f"{needed_by} needs pyarrow: pip install 'softkern[parquet]'.") from None
+    return parquet
