@@ -20,7 +20,7 @@ from softkern.display._base import (
     select_features,
     set_aspect,
 )
-from softkern.ranking import rank_points
+from softkern.ranking import flagged_points, rank_points
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,9 +142,7 @@ class RankDisplay(Display):
         positions : array of shape (at most n_top,)
             Positions in the table.
         """
-        flagged = np.flatnonzero(self.table[f"is_{kind}"])
-        ranks = self.table[f"{kind}_rank"].to_numpy()[flagged]
-        return np.asarray(flagged[np.argsort(ranks, kind="stable")][: self.n_top])
+        return flagged_points(self.table, kind)[: self.n_top]
 
     def plot(self, ax: Any = None, *, table_ax: Any = None, size: float | None = None) -> Self:
         """Draw the display.

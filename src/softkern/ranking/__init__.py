@@ -9,6 +9,6 @@ samples that come in chunks.
 
 from softkern.models.point_scores import PointScores
 from softkern.ranking.calibration import Calibration
-from softkern.ranking.table import RANKS, Ranker, rank_points
+from softkern.ranking.table import RANKS, Ranker, flagged_points, rank_points
 
-__all__ = ["RANKS", "Calibration", "PointScores", "Ranker", "rank_points"]
+__all__ = ["RANKS", "Calibration", "PointScores", "Ranker", "flagged_points", "rank_points"]

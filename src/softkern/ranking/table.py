@@ -189,6 +189,12 @@ class Ranker:
         return pd.DataFrame(table, index=index)
 
 
+def flagged_points(table: pd.DataFrame, kind: str) -> NDArray[np.intp]:
+    """Return positions of the flagged samples in a table of `rank_points`, best rank first."""
+    flagged = np.flatnonzero(table[f"is_{kind}"])
+    return flagged[np.argsort(table[f"{kind}_rank"].to_numpy()[flagged], kind="stable")]
+
+
 # Scores of a model
 
 

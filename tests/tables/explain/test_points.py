@@ -8,7 +8,6 @@ from sklearn.preprocessing import StandardScaler
 
 import softkern
 from softkern import explain_points
-from softkern.ranking import Ranker
 from softkern.tables.explain import Explainer, RowView, grade
 
 MODELS = [
@@ -252,13 +251,8 @@ def test_values_are_numbers_or_texts_of_codes():
     assert [rows.format_value(0, j) for j in (0, 1)] == ["38", "Turin"]
 
 
-def test_a_constructed_explainer_reads_new_rows():
+def test_rows_of_another_array_are_compared_with_the_fitted_ones():
     X = two_groups()
-    model = softkern.OneClassPCM().fit(X)
-    ranker = Ranker(model)
-    points = ranker.score_points()
-    rows = RowView(["x1", "x2", "x3", "x4"], X, X)
-    explainer = Explainer(model, rows, points, ranker.table(points))
     new = np.array([[0.0, 0.0, 25.0, 0.0]])
-    table = explainer.explain(*explainer.read(new), [0])
+    table = explain_points(softkern.OneClassPCM().fit(X), [0], X=X, new=new)
     assert table["column_1"].tolist() == ["x3"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_complex_dtype, is_numeric_dtype
+from pandas.api.types import is_bool_dtype
 
 from softkern._utils.text import plural
 from softkern._utils.typing import Array
@@ -22,7 +22,7 @@ from softkern.fitted import fitted_step
 from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantile
 from softkern.tables.explain.row_view import check_training_rows
-from softkern.tables.preparation.cells import as_table
+from softkern.tables.preparation.cells import as_table, is_numeric
 from softkern.tables.preparation.dates import TIMESTAMP, to_days
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import cluster_column_text, format_number
@@ -177,7 +177,7 @@ class ClusterColumn:
 
 def holds_numbers(dtype: Any) -> bool:
     """Return whether columns of a dtype hold real numbers; booleans are categories."""
-    return is_numeric_dtype(dtype) and not is_bool_dtype(dtype) and not is_complex_dtype(dtype)
+    return is_numeric(dtype) and not is_bool_dtype(dtype)
 
 
 def _compare(

@@ -17,14 +17,13 @@ from softkern._utils.typing import Array
 from softkern.fitted import fitted_step
 from softkern.kernels.bandwidths import select_bandwidth
 from softkern.kernels.radial import Gaussian, Radial
-from softkern.ranking import PointScores, Ranker
+from softkern.ranking import PointScores, Ranker, flagged_points
 from softkern.rows import Rows, check_weights
 from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
 from softkern.tables.explain.reasons import Explanation, explain_between, explain_outlier
 from softkern.tables.explain.reference import UsualValues
 from softkern.tables.explain.row_view import RowView, check_training_rows, view_prepared, view_table
-from softkern.tables.preparation import TablePreparation
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import explanation_text, grade
 
@@ -105,10 +104,14 @@ def explain_points(
     """
     if columns != int(columns) or columns < 1:
         raise ValueError(f"columns={columns!r} must be a whole number from 1.")
-    explainer = Explainer.of(model, X, contamination=contamination)
+    if X is None:
+        raise ValueError("pass X, the table that the model was fitted on: models keep none.")
+    ranker = Ranker(model, contamination=contamination)
+    explainer = Explainer.of(model, X, ranker)
     view, points, ranks = explainer.rows, explainer.points, explainer.ranks
     if new is not None:
-        view, points, ranks = explainer.read(new)
+        points = ranker.score_points(new)
+        view, ranks = view_table(new, preparation_of(model)), ranker.table(points)
     places = _positions(rows, ranks)
     table = explainer.explain(view, points, ranks, places, columns)
     index = getattr(X if new is None else new, "index", None)
@@ -120,31 +123,9 @@ def explain_points(
 class Explainer:
     """Explain rows by comparing them with the typical rows of a table.
 
-    Parameters
-    ----------
-    model : fitted model
-    rows : RowView
-        The rows that the model was fitted on, or a part of them.
-    points : PointScores
-        Their scores.
-    ranks : DataFrame
-        The table of `rank_points`.
-    weight : array of shape (n,), default=None
-    own_kernel : bool, default=True
-        Whether the model's kernel takes `rows.values`.
-    ranker : Ranker, default=None
-        Ranks new rows. By default it is made from the model.
-    preparation : TablePreparation, default=None
-        Prepares new rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from softkern import OneClassPCM
-    >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> explainer = Explainer.of(OneClassPCM().fit(X), X)
-    >>> explainer.explain(*explainer.read([[0.0, 9.0]]), [0], 1)["column_1"].tolist()
-    ['x2']
+    These are the `rows` that the model was fitted on, or a part of them, with their scores, their
+    `ranks` by `rank_points`, and their weights. `own_kernel` is whether the model's kernel takes
+    `rows.values`.
     """
 
     def __init__(
@@ -156,12 +137,8 @@ class Explainer:
         weight: Any = None,
         *,
         own_kernel: bool = True,
-        ranker: Ranker | None = None,
-        preparation: TablePreparation | None = None,
     ) -> None:
         self.rows, self.points, self.ranks = rows, points, ranks
-        self._preparation = preparation
-        self._ranker = Ranker(model) if ranker is None else ranker
         weight = check_weights(weight, len(rows))
         is_typical = (weight > 0) & ~ranks["is_outlier"].to_numpy(dtype=bool)
         if not is_typical.any():
@@ -182,33 +159,15 @@ class Explainer:
         self._attribution = Attribution(kernel_parts, normal_parts, self._typical.is_far)
 
     @classmethod
-    def of(cls, model: Any, X: Any, *, contamination: float | None = None) -> Explainer:
+    def of(cls, model: Any, X: Any, ranker: Ranker | None = None) -> Explainer:
         """Return the explainer of a fitted model and the table that it was fitted on."""
-        if X is None:
-            raise ValueError("pass X, the table that the model was fitted on: models keep none.")
-        ranker = Ranker(model, contamination=contamination)
-        last, _ = fitted_step(model)
-        preparation = preparation_of(model)
+        ranker = ranker or Ranker(model)
+        last, preparation = fitted_step(model)[0], preparation_of(model)
         steps = len(getattr(model, "steps", ())) - (preparation is not None)
         rows, points = view_table(X, preparation), ranker.score_points()
-        ranks = ranker.table(points)
-        check_training_rows(len(rows), len(ranks))
-        weight, is_own = getattr(last, "sample_weight_", None), steps < 2
-        return cls(
-            last,
-            rows,
-            points,
-            ranks,
-            weight,
-            own_kernel=is_own,
-            ranker=ranker,
-            preparation=preparation,
-        )
-
-    def read(self, new: Any) -> tuple[RowView, PointScores, pd.DataFrame]:
-        """Return new rows, their scores and their ranks, as `explain` takes them."""
-        points = self._ranker.score_points(new)
-        return view_table(new, self._preparation), points, self._ranker.table(points)
+        check_training_rows(len(rows), len(points.labels))
+        weight = getattr(last, "sample_weight_", None)
+        return cls(last, rows, points, ranker.table(points), weight, own_kernel=steps < 2)
 
     def explain(
         self, rows: RowView, points: PointScores, ranks: pd.DataFrame, places: Any, columns: int = 3
@@ -302,17 +261,13 @@ def flagged_rows(ranks: pd.DataFrame) -> NDArray[np.intp]:
 
     If there are none, those of the ten highest outlier scores.
     """
-    by_outlier = unusual_rows(ranks, len(ranks))
-    by_overlap = np.argsort(ranks["overlap_rank"].to_numpy(), kind="stable")
-    outliers = by_outlier[ranks["is_outlier"].to_numpy(dtype=bool)[by_outlier]]
-    overlaps = by_overlap[ranks["is_overlap"].to_numpy(dtype=bool)[by_overlap]]
-    flagged = np.concatenate([outliers, overlaps])
-    return flagged if flagged.size else by_outlier[:UNUSUAL]
+    flagged = np.concatenate([flagged_points(ranks, kind) for kind in ("outlier", "overlap")])
+    return flagged if flagged.size else unusual_rows(ranks)
 
 
-def unusual_rows(ranks: pd.DataFrame, most: int = UNUSUAL) -> NDArray[np.intp]:
-    """Return positions of the rows with the highest outlier scores, highest first."""
-    return np.argsort(ranks["outlier_rank"].to_numpy(), kind="stable")[:most]
+def unusual_rows(ranks: pd.DataFrame) -> NDArray[np.intp]:
+    """Return positions of the ten rows with the highest outlier scores, highest first."""
+    return np.argsort(ranks["outlier_rank"].to_numpy(), kind="stable")[:UNUSUAL]
 
 
 def saved_explainer(model: Any, ranker: Ranker) -> Explainer | None:
@@ -332,4 +287,4 @@ def saved_explainer(model: Any, ranker: Ranker) -> Explainer | None:
     if prepared is None or len(prepared.values) < FEWEST_ROWS:
         return None
     points = ranker.score_points(prepared)
-    return Explainer(last, view_prepared(prepared), points, ranker.table(points), ranker=ranker)
+    return Explainer(last, view_prepared(prepared), points, ranker.table(points))
