@@ -8,18 +8,16 @@ other columns.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from softkern._utils.text import plural, quote
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.tables.preparation.cells import to_words
 from softkern.tables.preparation.notes import Note
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_CATEGORIES = 20
 FARTHEST = 5.0  # spreads from a column's median at which values are clipped

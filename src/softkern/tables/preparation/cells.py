@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from softkern._utils.text import quote_list, unknown_names
 from softkern.exceptions import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def as_table(X: Any) -> pd.DataFrame:
@@ -22,8 +20,6 @@ def as_table(X: Any) -> pd.DataFrame:
     DataFrame, or an array. Columns of an array, and of a DataFrame without names, are called x1,
     x2 and so on. Blank text is missing.
     """
-    import pandas as pd
-
     if isinstance(X, pd.DataFrame):
         table = X
     elif hasattr(X, "columns") and hasattr(X, "__getitem__"):
@@ -74,8 +70,6 @@ def require_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
 
 def is_numeric(dtype: Any) -> bool:
     """Return whether a column of this dtype holds real numbers."""
-    import pandas as pd
-
     return pd.api.types.is_numeric_dtype(dtype) and dtype.kind != "c"
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    import pandas as pd
+import pandas as pd
 
 DURATION, TIMESTAMP, ISO = "duration", "timestamp", "ISO8601"  # formats that strptime lacks
 SECONDS = 86_400.0  # seconds per day
@@ -81,8 +80,6 @@ def _are_dates(cells: pd.Series[Any], form: str) -> bool:
 
 def to_days(values: pd.Series[Any], form: str) -> pd.Series[Any]:
     """Return dates as days since 1970 and durations as days, with NaN for any other cell."""
-    import pandas as pd
-
     if values.dtype.kind == "m":
         return values.dt.total_seconds() / SECONDS
     if values.dtype.kind in "iuf":  # for example 20240131

@@ -12,16 +12,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from softkern._utils.typing import Array
 from softkern.tables.preparation.cells import is_numeric, is_text
 from softkern.tables.preparation.dates import to_days
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 POINTS = (".", ",")
 BLANKS = str.maketrans(dict.fromkeys("\xa0\u2007\u2009\u202f\t", " ") | {"’": "'", "−": "-"})
@@ -206,20 +204,11 @@ def parse_plain(present: pd.Series[Any], decimal: str) -> Array | None:
 
 
 def _to_numbers(cells: pd.Series[Any]) -> Array:
-    import pandas as pd
-
     try:
         parsed = pd.to_numeric(cells, errors="coerce")
     except (OverflowError, TypeError):  # a whole number beyond floats; a list in a cell
-        parsed = cells.astype(str).map(_float_or_nan)
+        parsed = pd.to_numeric(cells.astype(str), errors="coerce")
     return parsed.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _float_or_nan(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return math.nan
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ NEIGHBORS_APART = 10  # values over which the density of whole numbers is measur
 EVEN = 0.01  # level of the test for evenly spread numbers
 FEWEST_EVEN = 50  # numbers from which that test has power
 FEWEST_DIGITS = 5  # least digits of identifiers that are spread over all numbers of their length
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # in customer_id, CustomerID, Customer No.
 IDENTIFIERS = {"id", "uid", "uuid", "guid"}  # first or last word of an identifier's name
 COUNTERS = {"index", "idx", "key", "no", "nr", "number", "row", "rowid"}  # the whole name
 NAMELESS = re.compile(r"column 1|Unnamed: 0")  # names that readers give to a first column
@@ -34,7 +35,7 @@ def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None
     """
     if not _are_whole(values):
         return None
-    words = _words(name)
+    words = [word.lower() for word in WORD.findall(name)] or [""]
     is_identifier = words[0] in IDENTIFIERS or words[-1] in IDENTIFIERS
     is_counter = words[-1] in ("no", "nr") or (len(words) == 1 and words[0] in COUNTERS)
     is_unique = values.size == x.size
@@ -61,12 +62,6 @@ def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None
     return "random digits" if _fills_its_digits(values) else None
 
 
-def _words(name: str) -> list[str]:
-    """Return the words of a name such as "customer_id", "CustomerID" or "Customer No."."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
-    return [word.lower() for word in words] or [""]
-
-
 def _are_whole(values: Array) -> bool:
     return bool(np.abs(values).max() < LARGEST_WHOLE and (values % 1 == 0).all())
 
@@ -78,16 +73,13 @@ def _repeats_by_chance(values: Array) -> float:
     """
     steps = np.diff(values)
     unit = float(np.gcd.reduce(steps.astype(np.int64)))
-    apart = min(NEIGHBORS_APART, values.size - 1)
-    reach = (values[apart:] - values[:-apart]) / unit
-    return float((apart / (2 * reach)).sum())
+    reach = (values[NEIGHBORS_APART:] - values[:-NEIGHBORS_APART]) / unit
+    return float((NEIGHBORS_APART / (2 * reach)).sum())
 
 
 def _is_even(values: Array) -> bool:
     """Return whether sorted values are uniform between the ends (Kolmogorov–Smirnov test)."""
     inner = (values[1:-1] - values[0]) / (values[-1] - values[0])
-    if inner.size == 0:
-        return False
     expected = np.arange(1, inner.size + 1) / (inner.size + 1)
     distance = np.abs(inner - expected).max()
     return bool(kolmogorov(np.sqrt(inner.size) * distance) > EVEN)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
@@ -24,9 +25,6 @@ from softkern.tables.preparation.formats import (
 )
 from softkern.tables.preparation.identifiers import are_dates
 from softkern.tables.preparation.notes import Note, merge_notes
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LONG = 17  # digits from which whole numbers are names, not measurements
 DIGITS = re.compile(rf"\s*\d{{{LONG},}}\s*")
@@ -101,8 +99,6 @@ def _content(
 
 def _text_kind(values: pd.Series[Any]) -> str:
     """Return the kind of the note about a column of text."""
-    import pandas as pd
-
     n_values = values.astype(str).nunique()
     if n_values == 1:
         return "constant text"
@@ -126,11 +122,10 @@ def _not_numbers(notes: Sequence[Note]) -> DataError:
     """Return the error about required columns that do not hold numbers."""
     from softkern.tables.text import content_text
 
-    remedies = []
     texts = [name for note in notes if note.kind == "categories" for name in note.columns]
-    dates = any(note.kind == "dates" for note in notes)
-    remedies += [Remedy("categories", texts, "to use text as categories")] if texts else []
-    remedies += [Remedy("dates", True, "to use dates as days")] if dates else []
+    remedies = [Remedy("categories", texts, "to use text as categories")] if texts else []
+    if any(note.kind == "dates" for note in notes):
+        remedies.append(Remedy("dates", True, "to use dates as days"))
     contents = [f"{quote_list(note.columns)}: {content_text(note)}" for note in notes]
     return DataError(f"no numbers in {'; '.join(contents)}.", remedies)
 

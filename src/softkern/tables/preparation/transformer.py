@@ -1,9 +1,7 @@
 """From a table to the numbers that a model sees.
 
-`TablePreparation` selects columns, encodes categories, leaves out what is not a feature, imputes
-missing values, scales columns, and reports all of it as notes. What it learns is plain data, so
-that a saved model prepares new rows, matched by name, in the same way. `softkern.cluster` and
-`softkern analyze` use the same class and give the same answer.
+What `TablePreparation` learns is plain data, so that a saved model prepares new rows, matched by
+name, in the same way.
 """
 
 from __future__ import annotations
@@ -11,9 +9,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -31,9 +30,6 @@ from softkern.tables.preparation.kinds import choose_features
 from softkern.tables.preparation.notes import Note
 from softkern.tables.preparation.numbers import find_numbers, read_numbers
 from softkern.tables.preparation.scaling import ColumnScaler, Logs
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 Scale = Literal["auto", "none", "standard", "robust"]
@@ -205,11 +201,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features, (d,), such as "kind=b" for a category a or b."""
         check_is_fitted(self)
-        return np.array([*self.columns_, *map(self._code_name, self.categories_)], dtype=object)
-
-    def _code_name(self, column: str) -> str:
-        values = self.categories_[column]
-        return f"{column}={values[1]}" if len(values) == 2 else column
+        codes = self.categories_.items()
+        names = [f"{name}={v[1]}" if len(v) == 2 else name for name, v in codes]
+        return np.array([*self.columns_, *names], dtype=object)
 
     @property
     def used_columns_(self) -> list[str]:
@@ -354,8 +348,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _prepare(self, raw: Array, missing: Missing, first_row: int) -> PreparedTable:
         """Impute and scale the numbers of a table, (n, d), NaN where a cell is missing."""
-        import pandas as pd
-
         is_missing = np.isnan(raw)
         is_used: NDArray[np.bool_] = np.ones(len(raw), dtype=bool)
         notes = []
