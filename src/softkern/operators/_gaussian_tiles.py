@@ -326,8 +326,9 @@ def gaussian_pairs(Y, center, radius, low, high, counts, A, cutoff, first, other
     for s in range(first[0], first[1]):
         for start in range(0, counts[s], ROW_BLOCK):
             stop = min(counts[s], start + ROW_BLOCK)
-            for r in range(start, stop):
-                rows[r - start] = center[s] + Y[s, :, r]
+            for k in range(d):
+                for r in range(start, stop):
+                    rows[r - start, k] = center[s, k] + Y[s, k, r]
             farthest = _bounds(rows[: stop - start], box_low, box_high, middle)
             four_rows = stop - start + (start - stop) % 4
             for t in range(max(s, others[0]), others[1]):
