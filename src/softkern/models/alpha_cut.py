@@ -40,7 +40,7 @@ from softkern.models.clusterer import Clusterer
 from softkern.models.kernel_model import KernelModel
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import Floats, Indices, Instance, KernelSpec, Number, Spec
+from softkern.models.state_schema import Floats, Indices, KernelSpec, Number, Spec, Typed
 from softkern.operators.base import KernelOperator
 from softkern.planning.engines import prediction_parameters
 from softkern.rows import Rows, reduce_weights
@@ -176,10 +176,10 @@ objective_, history_
         "typicality_": Floats("n", low=0, method="typicality"),
         "alpha_": Number(low=0),
         "eta_": Number(low=0, above=True),
-        "tree_": Instance("AlphaTree"),
+        "tree_": Typed("AlphaTree"),
         "node_": Indices("n"),
         "level_": Floats("n", low=0),
-        "one_class_": Instance("OneClassPCM"),
+        "one_class_": Typed("OneClassPCM"),
         "_noise_levels": Floats("c", finite=False, nullable=True),
         "_cluster_coefficients": Floats("s+"),
         "_membership_kernel": KernelSpec(nullable=True, optional=True),

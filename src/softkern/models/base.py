@@ -25,16 +25,14 @@ from softkern.models.checks import check_scales
 from softkern.models.html import fitted_html
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import (
-    FLAG,
-    HISTORY,
     Either,
     Floats,
     Indices,
-    Instance,
     KernelSpec,
     Names,
     Number,
     Spec,
+    Typed,
     fitted_specs,
 )
 from softkern.rows import Rows, check_weights
@@ -45,13 +43,13 @@ FIT_ATTRIBUTES: dict[str, Spec] = {
     "bandwidth_": Either(
         (Number(low=0, above=True), Floats("w", low=0, above=True)), nullable=True
     ),
-    "plan_": Instance("Plan"),
-    "engine_": Instance("str"),
+    "plan_": Typed("Plan"),
+    "engine_": Typed(str),
     "approximation_error_": Number(low=0),
     "n_iter_": Number(low=0, whole=True),
-    "converged_": FLAG,
+    "converged_": Typed(bool | np.bool_),
     "objective_": Number(finite=False),
-    "history_": HISTORY,
+    "history_": Typed(dict[str, list[float]]),
 }
 # The sample that represents all rows of a fit to Dask data: row numbers, weights that sum to
 # those of all rows, and outlier scores.

@@ -12,7 +12,7 @@ itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -101,14 +101,34 @@ class Indices(Floats):
 
 
 @dataclass(frozen=True)
-class Instance(Spec):
-    """An object of one of these classes, which are given by name."""
+class Typed(Spec):
+    """A value of a type, such as ``dict[str, float]``, or of a class that is given by name."""
 
-    names: str
+    hint: Any
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
-        bases = {kind.__name__ for kind in type(value).__mro__}
-        return "" if bases & set(self.names.split()) else f"is a {type(value).__name__}"
+        bases = [kind.__name__ for kind in type(value).__mro__]
+        is_right = self.hint in bases if isinstance(self.hint, str) else _has_type(value, self.hint)
+        return "" if is_right else f"is a {type(value).__name__}"
+
+
+@dataclass(frozen=True)
+class Check(Spec):
+    """A value for which a function is true. `kind` names what is expected."""
+
+    kind: str
+    function: Callable[[Any], bool]
+
+    def _problem(self, value: Any, sizes: Sizes) -> str:
+        return "" if self.function(value) else f"is not {self.kind}"
+
+
+def _is_table(value: Any) -> bool:
+    is_plain = _has_type(value, dict[str, list[str | float | bool | None]])
+    return is_plain and len(set(map(len, value.values()))) <= 1
+
+
+TABLE = Check("a table of plain values", _is_table)
 
 
 @dataclass(frozen=True)
@@ -149,17 +169,6 @@ class Pair(Spec):
 
 
 @dataclass(frozen=True)
-class Check(Spec):
-    """A value for which a function is true. `kind` names what is expected."""
-
-    kind: str
-    function: Callable[[Any], bool]
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        return "" if self.function(value) else f"is not {self.kind}"
-
-
-@dataclass(frozen=True)
 class Names(Spec):
     """An array of the d column names."""
 
@@ -167,19 +176,6 @@ class Names(Spec):
         if not isinstance(value, np.ndarray) or not _has_type(value.tolist(), list[str]):
             return "is not an array of names"
         return "" if _matches(value.shape, "d", sizes) else f"has {len(value)} names"
-
-
-def _is_table(value: Any) -> bool:
-    is_plain = _has_type(value, dict[str, list[str | float | bool | None]])
-    return is_plain and len(set(map(len, value.values()))) <= 1
-
-
-FLAG = Instance("bool bool_")
-HISTORY = Check(
-    "a dictionary of lists of numbers", lambda value: _has_type(value, dict[str, list[float]])
-)
-TABLE = Check("a table of plain values", _is_table)
-TEXTS = Check("a list of texts", lambda value: _has_type(value, list[str]))
 
 
 def _out_of_range(values: Any, spec: Number | Floats) -> str:
@@ -229,15 +225,6 @@ def row_methods(kind: type) -> dict[str, str]:
     return {name: spec.method for name, spec in fitted_specs(kind).items() if spec.method}
 
 
-def missing_as_none(kind: type, fitted: Mapping[str, Any]) -> dict[str, None]:
-    """Return None for private attributes that files of older versions do not have."""
-    return {
-        name: None
-        for name, spec in fitted_specs(kind).items()
-        if name.startswith("_") and spec.nullable and spec.optional and name not in fitted
-    }
-
-
 def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     """Raise a ValueError for fitted attributes that are unknown, missing or inconsistent."""
     name = kind.__name__
@@ -254,7 +241,7 @@ def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}.")
     sizes: Sizes = {}
-    for attribute, spec in _sizes_first(specs.items()):
+    for attribute, spec in sorted(specs.items(), key=_place):
         wrong = spec.problem(fitted[attribute], sizes) if attribute in fitted else ""
         if wrong:
             raise ValueError(f"{attribute} of {name} {wrong}.")
@@ -262,14 +249,9 @@ def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
             del sizes["n"]  # the weights are those of other rows
 
 
-def _sizes_first(specs: Iterable[tuple[str, Spec]]) -> list[tuple[str, Spec]]:
-    """Sort specs: numbers that are sizes, then arrays, which also set sizes, then the others."""
-
-    def place(item: tuple[str, Spec]) -> int:
-        spec = item[1]
-        return 0 if getattr(spec, "size", "") else 1 if isinstance(spec, Floats) else 2
-
-    return sorted(specs, key=place)
+def _place(item: tuple[str, Spec]) -> tuple[bool, bool]:
+    """Sort numbers that are sizes first, then arrays, which set sizes too."""
+    return not getattr(item[1], "size", ""), not isinstance(item[1], Floats)
 
 
 # Objects within models
@@ -282,7 +264,7 @@ OBJECTS: dict[str, dict[str, Spec]] = {
         "saddles": Floats("m", low=0),
         "masses": Floats("m2", low=0),
         "peaks": Floats("m2", low=0),
-        "significance": Instance("ndarray"),
+        "significance": Typed(np.ndarray),
     },
     "Coordinates": {
         "values": Floats("pk"),
