@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from softkern._utils.typing import Array
+from softkern.models.one_class_pcm import PCMScores
 from softkern.models.point_scores import PointScores
 from softkern.rules.memberships import runner_up
 
@@ -24,7 +25,9 @@ class AlphaCutScores(PointScores):
         rows = model._stored_operator().cross(X)
         self._model, self._X = model, X
         self._product = rows @ model._cluster_coefficients
-        self._whole = model.one_class_._scores_from_product(rows, self._product.sum(axis=1))
+        whole, product = model.one_class_, self._product.sum(axis=1, keepdims=True)
+        geometry = rows.geometry(whole._columns, whole._norms, product)
+        self._whole = PCMScores(whole, rows, geometry)
 
     @cached_property
     def memberships(self) -> Array:
