@@ -40,7 +40,7 @@ from softkern.models.clusterer import Clusterer
 from softkern.models.kernel_model import KernelModel
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import Floats, Indices, KernelSpec, Number, Spec, Typed
+from softkern.models.state_schema import Check, Floats, Indices, Number, Spec, Typed, kernel_problem
 from softkern.operators.base import KernelOperator
 from softkern.planning.engines import prediction_parameters
 from softkern.rows import Rows, reduce_weights
@@ -182,7 +182,7 @@ objective_, history_
         "one_class_": Typed("OneClassPCM"),
         "_noise_levels": Floats("c", finite=False, nullable=True),
         "_cluster_coefficients": Floats("s+"),
-        "_membership_kernel": KernelSpec(nullable=True, optional=True),
+        "_membership_kernel": Check(kernel_problem, nullable=True, optional=True),
     }
     _accepts_sparse: ClassVar[bool] = False
 

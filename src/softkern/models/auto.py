@@ -27,7 +27,7 @@ from softkern.models.auto_scores import AutoScores
 from softkern.models.base import FIT_ATTRIBUTES, SoftModel
 from softkern.models.clusterer import Clusterer
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import TABLE, Indices, Number, Spec, Typed
+from softkern.models.state_schema import Check, Indices, Number, Spec, Typed, table_problem
 from softkern.rows import Rows, check_weights, reduce_weights
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ history_
         "one_class_": Typed("OneClassPCM", nullable=True),
         "reason_": Typed(str),
         "repeats_": Number(low=0, whole=True),
-        "_comparison": TABLE,
+        "_comparison": Check(table_problem),
         "_coordinates": Typed("Coordinates", nullable=True),
         "_noise_radius": Typed("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
         "_columns": Indices("c", nullable=True, optional=True, stored_as="clusters"),

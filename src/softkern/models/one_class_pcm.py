@@ -23,7 +23,7 @@ from softkern.models.detector import Detector, DetectorScores
 from softkern.models.kernel_model import KernelModel, KernelScores
 from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
 from softkern.models.reduction import reduce_center
-from softkern.models.state_schema import Floats, KernelSpec, Number, Spec
+from softkern.models.state_schema import Check, Floats, Number, Spec, kernel_problem
 from softkern.models.two_scale_scores import (
     WIDE,
     WIDEST,
@@ -247,7 +247,7 @@ class OneClassPCM(Detector):
         "reduction_error_": Number(low=0, optional=True),
         # two scales: the wide kernel, coefficients without isolated points, the share of
         # duplicates that are left out, and location and scale of the scores at either scale
-        "_wide_kernel": KernelSpec(nullable=True, optional=True, stored_as="wide"),
+        "_wide_kernel": Check(kernel_problem, nullable=True, optional=True, stored_as="wide"),
         "_inlier_coef": Floats("s", low=0, stored_as="evidence"),
         "_max_duplicate_share": Number(low=0, stored_as="company"),
         "_score_scaling": Floats("22", stored_as="standards"),

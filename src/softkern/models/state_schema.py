@@ -7,7 +7,7 @@ loaded, what pickling drops, and which attributes are Dask arrays after a fit to
 Shapes are written in letters. Each letter is one size throughout a model: n samples of the fit, d
 features, c clusters, s support points, p of their columns, q directions, t points of a tree, m of
 its joins, l points of a coarser density and k their columns. ``+`` stands for c + 1, a digit for
-itself.
+itself, and ``|`` separates shapes that are allowed: that of ``"|w"`` is a number or an array.
 """
 
 from __future__ import annotations
@@ -76,6 +76,8 @@ class Floats(Spec):
     kinds = "f"
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
+        if isinstance(value, Real) and self.shape.startswith("|"):
+            value = np.asarray(float(value))
         if not isinstance(value, np.ndarray) and not (self.sparse and sp.issparse(value)):
             return f"is a {type(value).__name__}, not an array"
         if value.dtype.kind not in self.kinds:
@@ -113,49 +115,6 @@ class Typed(Spec):
 
 
 @dataclass(frozen=True)
-class Check(Spec):
-    """A value for which a function is true. `kind` names what is expected."""
-
-    kind: str
-    function: Callable[[Any], bool]
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        return "" if self.function(value) else f"is not {self.kind}"
-
-
-def _is_table(value: Any) -> bool:
-    is_plain = _has_type(value, dict[str, list[str | float | bool | None]])
-    return is_plain and len(set(map(len, value.values()))) <= 1
-
-
-TABLE = Check("a table of plain values", _is_table)
-
-
-@dataclass(frozen=True)
-class KernelSpec(Spec):
-    """A kernel, with one bandwidth for all columns of the support or one for each."""
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, Kernel):
-            return f"is a {type(value).__name__}"
-        widths = getattr(value, "bandwidth", 1.0)
-        if isinstance(widths, tuple) and len(widths) != sizes.get("p", len(widths)):
-            return f"has {len(widths)} bandwidths for {sizes['p']} columns"
-        return ""
-
-
-@dataclass(frozen=True)
-class Either(Spec):
-    """A value that fits one of several specs."""
-
-    specs: tuple[Spec, ...]
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        problems = [spec.problem(value, sizes) for spec in self.specs]
-        return "" if "" in problems else problems[-1]
-
-
-@dataclass(frozen=True)
 class Pair(Spec):
     """A tuple of two values."""
 
@@ -169,13 +128,41 @@ class Pair(Spec):
 
 
 @dataclass(frozen=True)
-class Names(Spec):
-    """An array of the d column names."""
+class Check(Spec):
+    """A value in which a function finds no problem."""
+
+    find_problem: Callable[[Any, Sizes], str]
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, np.ndarray) or not _has_type(value.tolist(), list[str]):
-            return "is not an array of names"
-        return "" if _matches(value.shape, "d", sizes) else f"has {len(value)} names"
+        return self.find_problem(value, sizes)
+
+
+def kernel_problem(value: Any, sizes: Sizes) -> str:
+    """Check a kernel, with one bandwidth for all columns of the support or one for each."""
+    if not isinstance(value, Kernel):
+        return f"is a {type(value).__name__}"
+    widths = getattr(value, "bandwidth", 1.0)
+    if isinstance(widths, tuple) and len(widths) != sizes.get("p", len(widths)):
+        return f"has {len(widths)} bandwidths for {sizes['p']} columns"
+    return ""
+
+
+def names_problem(value: Any, sizes: Sizes) -> str:
+    """Check an array of the d column names."""
+    if not isinstance(value, np.ndarray) or not _has_type(value.tolist(), list[str]):
+        return "is not an array of names"
+    return "" if _matches(value.shape, "d", sizes) else f"has {len(value)} names"
+
+
+def table_problem(value: Any, sizes: Sizes) -> str:
+    """Check columns of equal length with plain values, by name."""
+    is_plain = _has_type(value, dict[str, list[str | float | bool | None]])
+    is_table = is_plain and len(set(map(len, value.values()))) <= 1
+    return "" if is_table else "is not a table of plain values"
+
+
+def _dtype_problem(value: Any, sizes: Sizes) -> str:
+    return "" if isinstance(value, np.dtype) and value.kind == "f" else "is not a dtype of floats"
 
 
 def _out_of_range(values: Any, spec: Number | Floats) -> str:
@@ -187,15 +174,15 @@ def _out_of_range(values: Any, spec: Number | Floats) -> str:
 
 def _matches(shape: tuple[int, ...], letters: str, sizes: Sizes) -> bool:
     """Return whether a shape is that of the letters. Unknown letters get their size from it."""
+    if "|" in letters:
+        return any(_matches(shape, choice, sizes) for choice in letters.split("|"))
     if len(shape) != len(letters):
         return False
     for letter, size in zip(letters, shape, strict=True):
         if letter == "+":
             expected = sizes.get("c", size - 1) + 1
-        elif letter.isdigit():
-            expected = int(letter)
         else:
-            expected = sizes.setdefault(letter, size)
+            expected = int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
         if size != expected:
             return False
     return True
@@ -275,7 +262,7 @@ OBJECTS: dict[str, dict[str, Spec]] = {
     "ProblemSize": {
         "n": Number(low=0, whole=True),
         "d": Number(low=0, whole=True),
-        "dtype": Check("a dtype of floats", lambda v: isinstance(v, np.dtype) and v.kind == "f"),
+        "dtype": Check(_dtype_problem),
     },
     "Reach": {"centers": Floats("cq"), "farthest": Number(low=0)},
 }
