@@ -173,19 +173,15 @@ default="k-means++"
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
         self.scale_ = self._scales()[-1]
 
-    def _run_start(
-        self, operator: KernelOperator, weight: Array, mass: Array, tol: float
-    ) -> Solution:
+    def _run_start(self, *arguments: Any) -> Solution:
         if not self._is_annealed:
-            return super()._run_start(operator, weight, mass, tol)
-        rule = self._loop_rule(operator)
+            return self._run(*arguments)
+        operator, rule, start, weight, tol = arguments
         options = {**self._loop_options, "tol": tol, "description": self._description}
+        options |= {"sample_weight": weight, "cycles": True}
         if isinstance(self.annealing, str):
             options["between"] = lambda end: separate_equal_clusters(operator, rule, end, weight)
-        start = self._start(rule, mass, weight)
-        return anneal(
-            operator, rule, start, self._scales(), sample_weight=weight, cycles=True, **options
-        )
+        return anneal(operator, rule, start, self._scales(), **options)
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         solution = super()._best_of_starts(operator, weight)
