@@ -96,9 +96,15 @@ class OneClassClusterer(CenterClusterer):
         solution = self._best_of_starts(operator, weight)
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
-        self._store_margins(operator, solution, weight)
+        centers, distances = solution.centers, solution.geometry.distances
+        self.cluster_weights_ = np.asarray(centers.shares)
+        self.offset_, self._totals = centers.margins.offset, centers.margins.totals
+        self.radius_ = np.sqrt(centers.margins.squared_radius)
+        limits, mean = np.finfo(weight.dtype), float(weight @ distances.min(axis=1) / weight.sum())
+        rounding = float(limits.eps) * float(np.abs(operator.diag()).max())
+        self._least_width = max(LEAST_WIDTH * mean, rounding, float(limits.tiny))
         A = rows.share_among_duplicates(solution.coefficients)
-        solution = replace(solution, centers=replace(solution.centers, coefficients=A))
+        solution = replace(solution, centers=replace(centers, coefficients=A))
         self._finish(operator, solution, weight)
         self._warn_of_collapse(solution)
 
@@ -177,17 +183,6 @@ class OneClassClusterer(CenterClusterer):
         limit = None if operator.on_device else self.plan_.memory
         chosen = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
         return chosen.build(operator.X[rows]), counts.astype(weight.dtype)
-
-    def _store_margins(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store the margins of the SVMs and the least width of a cluster."""
-        margins: Margins = solution.centers.margins
-        self.cluster_weights_ = np.asarray(solution.centers.shares)
-        self.offset_ = margins.offset
-        self.radius_ = np.sqrt(margins.squared_radius)
-        self._totals = margins.totals
-        mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
-        rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
-        self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
 
     def _centers(self) -> Centers:
         """Return the stored centers as the membership rule needs them."""

@@ -56,18 +56,15 @@ class PCMScores(DetectorScores):
     _model: OneClassPCM
 
     @cached_property
-    def _log_typicality(self) -> Array:
+    def scores(self) -> Array:
+        """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
+        if self._model.kernel_.decays:
+            return self.log_similarities[:, 0]
         return self.geometry.distances[:, 0] / -self._model.eta_
 
     @cached_property
-    def scores(self) -> Array:
-        """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
-        is_density = self._model.kernel_.decays
-        return self.log_similarities[:, 0] if is_density else self._log_typicality
-
-    @cached_property
     def memberships(self) -> Array:
-        return np.exp(self._log_typicality)
+        return np.exp(self.geometry.distances[:, 0] / -self._model.eta_)
 
     @cached_property
     def outlier_scores(self) -> Array:
