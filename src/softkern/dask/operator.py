@@ -48,7 +48,7 @@ class DistributedOperator(KernelOperator):
         self, kernel: Kernel, rows: ChunkedRows, local: Local, sample: KernelOperator | None = None
     ) -> None:
         self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
-        self.dtype = rows.X.dtype
+        self.dtype, self.shape = rows.X.dtype, (rows.X.shape[0], rows.X.shape[0])
         kernel.check(rows.subsample.X)
         self.sample = local(rows.subsample.X) if sample is None else sample
         self.approximation_error = self.sample.approximation_error
