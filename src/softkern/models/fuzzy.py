@@ -30,7 +30,8 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import select_fuzzifier, sort_by_mass
+from softkern.solvers.collapse import select_fuzzifier
+from softkern.solvers.initialization import sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
@@ -211,7 +212,7 @@ default="k-means++"
         sample, sample_weight = operator.subsample(weight)
         best = self._best_start(sample, self._rule(sample_weight), sample_weight)
         if sample is operator:
-            return best.centers, best.geometry if operator.draft is operator else None
+            return best.centers, best.geometry
         geometry = operator.geometry_from(sample, best.coefficients)
         mass = rule.evaluate(geometry, best.centers, weight).mass
         return Mean().centers(mass, weight, None), None

@@ -33,7 +33,7 @@ from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.memberships import fuzzy, hard
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import select_fuzzifier
+from softkern.solvers.collapse import select_fuzzifier
 from softkern.solvers.steps import Solution
 
 # Squared distance of two centers, in units of the wider cluster's η, below which they are one

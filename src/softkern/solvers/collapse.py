@@ -28,6 +28,7 @@ from softkern.operators.base import KernelOperator
 from softkern.rows import row_slices
 
 SAFE_RATIO = 1.2  # above it memberships leave 1/c fast enough
+CLEARLY_SAFE = 1.1  # times the safe ratio: more than the error of a low-rank factor
 SMALLEST_M = 1e-6  # smallest m − 1, with practically hard memberships
 CENTER_STEPS = 100  # for the common center with outlier weights
 CENTER_TOL = 1e-6  # relative change of its squared distances
@@ -56,6 +57,24 @@ def largest_m(eigenvalue: float, m: float, plain: bool = False, goal: float = SA
     return float(min(m, max(lowered, 1 + SMALLEST_M)))
 
 
+def select_fuzzifier(
+    operator: KernelOperator, m: float | str, weight: Array, q: float = 0.0, plain: bool = False
+) -> tuple[float, float]:
+    """Return the fuzzy exponent and its collapse ratio; "auto" gives 2 or the largest safe one.
+
+    A ratio that is clearly safe on a surrogate is not computed on the exact operator.
+    """
+    first = 2.0 if isinstance(m, str) else float(m)
+    q = 0.0 if plain else q
+    eigenvalue = collapse_eigenvalue(operator.surrogate or operator, weight, q)
+    ratio = ratio_at(first, eigenvalue, plain)
+    if operator.surrogate is not None and ratio < CLEARLY_SAFE * SAFE_RATIO:
+        eigenvalue = collapse_eigenvalue(operator, weight, q)
+    if isinstance(m, str):
+        first = largest_m(eigenvalue, first, plain)
+    return first, ratio_at(first, eigenvalue, plain)
+
+
 def collapse_eigenvalue(operator: KernelOperator, weight: Array, q: float = 0.0) -> float:
     """Return λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1.
 
@@ -76,8 +95,10 @@ def principal_variance(operator: KernelOperator, weight: Array) -> float:
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     rounding = ALL_ONE * operator.distance_error
     # a low-rank operator can only underestimate distances
-    if float(share @ _distances(operator.draft, share)) <= rounding and (
-        operator.draft is operator or float(share @ _distances(operator, share)) <= rounding
+    if all(
+        float(share @ _distances(one, share)) <= rounding
+        for one in (operator.surrogate, operator)
+        if one is not None
     ):
         return 0.0
     return max(_top_eigenvalue(operator, share, np.sqrt(share)), 0.0)
@@ -134,9 +155,9 @@ def _top_eigenvalue(operator: KernelOperator, a: Array, scale: Array) -> float:
     if n <= BASIS:  # too small for the iteration
         return float(np.linalg.eigvalsh(product(np.eye(n)))[-1])
     start = scale * np.random.default_rng(0).normal(size=n)
-    if operator.draft is operator:
+    if operator.surrogate is None:
         return _top_eigenvector(product, start)[0]
-    near = _top_eigenvector(partial(_centered_product, operator.draft, a, scale), start)[1]
+    near = _top_eigenvector(partial(_centered_product, operator.surrogate, a, scale), start)[1]
     return _refined_eigenvalue(product, near)
 
 

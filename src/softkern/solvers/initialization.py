@@ -28,13 +28,11 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
 from softkern.solvers.alternate import alternate, alternate_all, best_of
-from softkern.solvers.collapse import SAFE_RATIO, collapse_eigenvalue, largest_m, ratio_at
 from softkern.solvers.steps import Solution
 
 START_TOL = 1e-4  # tolerance of the runs among which the best is selected
 K_MEANS_STEPS = 100
 MOST_DRAWN = 20_000  # rows to which a Gaussian mixture is fitted
-CLEARLY_SAFE = 1.1  # times the safe ratio: more than the error of a low-rank factor
 VALUES_TOGETHER = 2**21  # memberships whose products are computed together, at most
 SAME_SCATTER = 1e-4  # relative difference below which runs have found the same clusters
 SAME_SIZE = 1e-3  # shares of the weight that tie: ten times the tolerance of the loop
@@ -150,24 +148,6 @@ def hard_rule(operator: KernelOperator, formulation: Formulation = FORMULATIONS[
     return Hard(formulation, error, copies, nothing)
 
 
-def select_fuzzifier(
-    operator: KernelOperator, m: float | str, weight: Array, q: float = 0.0, plain: bool = False
-) -> tuple[float, float]:
-    """Return the fuzzy exponent and its collapse ratio; "auto" gives 2 or the largest safe one.
-
-    A ratio that is clearly safe on the low-rank draft operator is not computed on the exact one.
-    """
-    first = 2.0 if isinstance(m, str) else float(m)
-    q = 0.0 if plain else q
-    eigenvalue = collapse_eigenvalue(operator.draft, weight, q)
-    ratio = ratio_at(first, eigenvalue, plain)
-    if operator.draft is not operator and ratio < CLEARLY_SAFE * SAFE_RATIO:
-        eigenvalue = collapse_eigenvalue(operator, weight, q)
-    if isinstance(m, str):
-        first = largest_m(eigenvalue, first, plain)
-    return first, ratio_at(first, eigenvalue, plain)
-
-
 def best_fuzzy(
     operator: KernelOperator,
     memberships: Fuzzy | OutlierFuzzy,
@@ -181,9 +161,9 @@ def best_fuzzy(
 ) -> Solution:
     """Return the best loosely converged run of a fuzzy rule, with the largest cluster first.
 
-    It runs on the low-rank draft operator if there is one, and so does the geometry.
+    It runs on the operator's surrogate if there is one, which the geometry is of.
     """
-    operator, rule = operator.draft, Rule(memberships, Mean())
+    operator, rule = operator.surrogate or operator, Rule(memberships, Mean())
     generator = as_random_state(random_state)
     options: dict[str, Any] = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
     together = max(1, VALUES_TOGETHER // (operator.shape[0] * n_clusters))
