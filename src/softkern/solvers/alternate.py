@@ -1,10 +1,10 @@
 """The loop: distances → memberships → centers → stop?
 
 A model provides a `Rule`, a membership rule and a center rule. The loop provides stopping, history
-and the progress bar. `steps.Steps` computes each step from the operator's geometry, `surrogate` most
-of them on a low-rank operator, and `sweeps` in one pass over the rows. The loop ends on a membership
-step, so that the stored coefficients reproduce the reported memberships, for training points and
-new ones. `anneal` runs it from scale to scale.
+and the progress bar. `steps.Steps` computes each step from the operator's geometry, `surrogate`
+most of them on a low-rank operator, and `sweeps` in one pass over the rows. The loop ends on a
+membership step, so that the stored coefficients reproduce the reported memberships, for training
+points and new ones. `anneal` runs it from scale to scale.
 """
 
 from __future__ import annotations
