@@ -31,7 +31,7 @@ from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 from softkern.solvers.alternate import alternate
 from softkern.solvers.collapse import select_fuzzifier
-from softkern.solvers.initialization import sort_by_mass
+from softkern.solvers.initialization import best_fuzzy, sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
@@ -210,7 +210,16 @@ default="k-means++"
             mass = weight[:, None] * memberships ** (1.0 if rule.plain else self.m_)
             return Mean().centers(mass, weight, None), None
         sample, sample_weight = operator.subsample(weight)
-        best = self._best_start(sample, self._rule(sample_weight), sample_weight)
+        best = best_fuzzy(
+            sample,
+            self._rule(sample_weight),
+            sample_weight,
+            self.n_clusters_,
+            init=self.init,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            seed=self._fit_seed,
+        )
         if sample is operator:
             return best.centers, best.geometry
         geometry = operator.geometry_from(sample, best.coefficients)
@@ -323,7 +332,12 @@ converged_, history_
         total = float(weight.sum()) if self.total_weight is None else float(self.total_weight)
         return OutlierFuzzy(self.m_, self.q, total, self.centers == "plain")
 
-    def _calibrate(self, geometry: Geometry, weight: Any) -> None:
+    def _store_scores(self, scores: Any) -> None:
+        super()._store_scores(scores)
+        self._weigh_outliers(scores.geometry, self.sample_weight_)
+
+    def _weigh_outliers(self, geometry: Geometry, weight: Any) -> None:
+        """Set the outlier weights of the training samples, and what new samples need of them."""
         rule = self._rule(weight)
         self.outlier_weights_, self._weight_unit, self._least_weight = outlier_weights(
             rule.spread(geometry), self.q, rule.total, weight

@@ -34,6 +34,7 @@ from softkern.rules.memberships import fuzzy, hard
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
 from softkern.solvers.collapse import select_fuzzifier
+from softkern.solvers.initialization import best_fuzzy
 from softkern.solvers.steps import Solution
 
 # Squared distance of two centers, in units of the wider cluster's η, below which they are one
@@ -212,7 +213,16 @@ history_
         sample, sample_weight = operator.subsample(weight)
         check_apart(sample, sample_weight)
         m, _ = select_fuzzifier(sample, "auto", sample_weight)
-        best = self._best_start(sample, Fuzzy(m), sample_weight)
+        best = best_fuzzy(
+            sample,
+            Fuzzy(m),
+            sample_weight,
+            self.n_clusters,
+            init=self.init,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            seed=self._fit_seed,
+        )
         if sample is operator:
             return best.memberships
         return fuzzy(operator.geometry_from(sample, best.coefficients).distances, m)

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from softkern._utils.random import as_random_state, child_seed
+from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import order_by_mass, row_slices
@@ -154,32 +155,32 @@ def best_fuzzy(
     weight: Array,
     n_clusters: int,
     *,
-    draw: Callable[..., Array] = seed_mass,
+    init: str,
     n_init: int,
     max_iter: int,
-    random_state: Any,
+    seed: int,
 ) -> Solution:
-    """Return the best loosely converged run of a fuzzy rule, with the largest cluster first.
+    """Return the best of loosely converged runs of a fuzzy rule, with the largest cluster first.
 
     It runs on the operator's surrogate if there is one, which the geometry is of.
     """
     operator, rule = operator.surrogate or operator, Rule(memberships, Mean())
-    generator = as_random_state(random_state)
+    generator = np.random.RandomState(seed)
     options: dict[str, Any] = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
     together = max(1, VALUES_TOGETHER // (operator.shape[0] * n_clusters))
-    best: Solution | None = None
-    for part in row_slices(n_init, together):
+    best: list[Solution] = []
+    for part in row_slices(n_init if n_clusters > 1 else 1, together):
         starts = []
         for _ in range(part.start, part.stop):
             # one step without outlier weights, which would hold a center on its first point
-            first = Mean().centers(draw(operator, weight, n_clusters, generator), weight, None)
+            drawn = INITS[init](operator, weight, n_clusters, generator)
+            first = Mean().centers(drawn, weight, None)
             geometry = operator.geometry(first.coefficients)
             mass = Fuzzy(memberships.m).evaluate(geometry, first, weight).mass
             starts.append(Mean().centers(mass, weight, None))
         runs = alternate_all(operator, rule, starts, **options)
-        best = best_of(runs if best is None else [best, *runs])
-    assert best is not None
-    return sort_by_mass(best, weight)
+        best = [min([*best, *runs], key=attrgetter("objective"))]
+    return sort_by_mass(best[0], weight)
 
 
 def sort_by_mass(solution: Solution, weight: Array) -> Solution:
