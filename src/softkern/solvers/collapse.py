@@ -80,7 +80,11 @@ def collapse_eigenvalue(operator: KernelOperator, weight: Array, q: float = 0.0)
 
     `q` is the exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`.
     """
-    a, distances = _common_center(operator, weight.astype(np.float64), q)
+    weight = weight.astype(np.float64)
+    a = weight / weight.sum()  # coefficients of the common center, (n,)
+    distances = _distances(operator, a)
+    if q > 0 and a @ distances > 0:  # without spread all points are equal
+        a, distances = _weighted_center(operator, weight, q, a, distances)
     # points on the common center do not move
     rounding = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
     is_off = distances > rounding
@@ -117,19 +121,16 @@ def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _common_center(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
-    """Return coefficients of the common center, a ∝ weight / w^q, and D² to it, (n,) each.
+def _weighted_center(
+    operator: KernelOperator, weight: Array, q: float, mean: Array, to_mean: Array
+) -> tuple[Array, Array]:
+    """Return the common center with outlier weights, a ∝ weight / w^q, and D² to it, (n,) each.
 
-    Outlier weights w ∝ D^(2/(q+1)) depend on the center, so that both are computed in turn. A
-    center on a point is held there by this point, and nothing follows for clusters. The plain mean
-    is used instead.
+    The weights w ∝ D^(2/(q+1)) depend on the center, so that both are computed in turn. A center on
+    a point is held there by this point, and nothing follows for clusters. The mean is used instead.
     """
-    mean = weight / weight.sum()
-    to_mean = _distances(operator, mean)
-    spread = float(mean @ to_mean)
-    a, distances = mean, to_mean
-    is_weighed = q > 0 and spread > 0  # without spread all points are equal
-    for _ in range(CENTER_STEPS if is_weighed else 0):
+    spread, distances = float(mean @ to_mean), to_mean
+    for _ in range(CENTER_STEPS):
         before = distances
         floor = 1e-12 * float(mean @ before)
         a = weight * np.maximum(before, floor) ** (-q / (q + 1))
