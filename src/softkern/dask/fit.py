@@ -15,7 +15,7 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from softkern._utils.progress import stage
-from softkern._utils.random import child_seed, fixed_seed
+from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
 from softkern.dask.chunks import TableChunks, chunk_rows, map_rows
 from softkern.dask.cluster import broadcast, cluster_watchdog, compute, persist
@@ -193,7 +193,6 @@ def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
             "sample_weight is not supported for Dask data with prepare; use prepare=False."
         )
     table = TableChunks.of(X)
-    model._fit_seed = fixed_seed(model.random_state)
     numbers, sample = table.sample(SUBSAMPLE_ROWS, child_seed(model._fit_seed))
     _fit_clone(model, sample)
     model.sample_rows_ = numbers

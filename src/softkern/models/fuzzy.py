@@ -165,7 +165,20 @@ default="k-means++"
         sample, sample_weight = operator.subsample(weight)
         check_distinct(self.n_clusters_, sample, sample_weight)
         check_semidefinite(sample)
-        self._choose_m(sample, sample_weight)
+        self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
+        if self.n_clusters_ > 1:
+            check_apart(sample, sample_weight)
+            rule = self._rule(sample_weight)
+            self.m_, self.collapse_ratio_ = select_fuzzifier(
+                sample, self.m, sample_weight, q=rule.q, plain=rule.plain
+            )
+        if self.collapse_ratio_ < 1:
+            warn(
+                f"With m={self.m_:g} all memberships become 1/n_clusters (collapse ratio "
+                f"{self.collapse_ratio_:.3g}, below one). Use m='auto', a smaller m or a wider "
+                "kernel.",
+                ParameterWarning,
+            )
         start, first = self._start(operator, weight)
         solution = alternate(
             operator,
@@ -183,24 +196,6 @@ default="k-means++"
             solution.coefficients, "Use fewer clusters, a smaller m or a wider kernel"
         )
         return replace(solution, memberships=None)  # recomputed from the stored centers
-
-    def _choose_m(self, operator: KernelOperator, weight: Array) -> None:
-        """Set the fuzzifier and the collapse ratio."""
-        self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
-        if self.n_clusters_ == 1:
-            return
-        check_apart(operator, weight)
-        rule = self._rule(weight)
-        self.m_, self.collapse_ratio_ = select_fuzzifier(
-            operator, self.m, weight, q=rule.q, plain=rule.plain
-        )
-        if self.collapse_ratio_ < 1:
-            warn(
-                f"With m={self.m_:g} all memberships become 1/n_clusters (collapse ratio "
-                f"{self.collapse_ratio_:.3g}, below one). Use m='auto', a smaller m or a wider "
-                "kernel.",
-                ParameterWarning,
-            )
 
     def _start(self, operator: KernelOperator, weight: Array) -> tuple[Centers, Geometry | None]:
         """Return the initial centers, and their geometry where it is known."""
