@@ -153,15 +153,13 @@ history_
         -------
         self : AutoClustering
         """
-        if self.prepare is False:
+        if self.prepare is False or is_dask(X):
             super().fit(X, y, sample_weight)
-            self.preparation_: Any = None
-            self.notes_: list[str] = []
+            if self.prepare is False:
+                self.preparation_: Any = None
+                self.notes_: list[str] = []
             return self
         self._validate_params()
-        if is_dask(X):
-            self._forget_fit()
-            return self._fit_dask(X, sample_weight)
         # the only import of softkern.tables from the library
         from softkern.tables.preparation import PreparedTable, TablePreparation
 

@@ -172,7 +172,7 @@ class OneClassClusterer(CenterClusterer):
         geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
         rule = self._loop_rule(operator)
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
-        svms = self._center_rule(operator).on_operator(operator.draft, None)
+        svms = self._center_rule(operator).on_surrogate()
         return self._run(operator, rule, svms.centers(mass, weight, None), weight, self.tol)
 
     @property

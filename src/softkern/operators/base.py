@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -172,6 +172,8 @@ class KernelOperator(KernelProducts):
     on_device: bool = False  # its arrays live on a device, where `to_device` takes others
     approximation_error: float = 0.0  # share of the trace of K that the operator leaves out
     points: Any = None  # X on the operator's device, where it has one
+    # a cheap low-rank operator over the same rows, on which loops may iterate
+    surrogate: KernelOperator | None = None
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         if not isinstance(kernel, Kernel):
@@ -204,17 +206,6 @@ class KernelOperator(KernelProducts):
     def to_device(self, array: Any) -> Any:
         """Return an array of the host on the operator's device; the same where it has none."""
         return array
-
-    @property
-    def draft(self) -> KernelOperator:
-        """A cheaper low-rank operator over the same rows, or the operator itself."""
-        return self.__dict__.get("_draft", self)
-
-    def with_draft(self, draft: KernelOperator) -> Self:
-        """Return the same operator with a cheaper one that loops may iterate on."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _draft=draft)
-        return other
 
     # Errors
 

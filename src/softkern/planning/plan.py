@@ -173,7 +173,16 @@ class Plan:
                 if operator.approximation_error > CHECKED_TRACE or of_row > CHECKED_ROW:
                     return self.fallback.build(rows, random_state=random_state)
             if self.surrogate is not None:
-                operator = _with_surrogate(operator, self.surrogate_rank, rows, random_state)
+                factor = NystroemOperator(
+                    kernel,
+                    rows,
+                    rank=self.surrogate_rank,
+                    trace_tolerance=FACTOR_TOLERANCE,
+                    random_state=random_state,
+                    points=operator.points,
+                )
+                if factor.approximation_error <= SURROGATE_ERROR:
+                    operator.surrogate = factor
         return operator
 
     def prediction_operator(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
@@ -390,22 +399,6 @@ def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | 
         surrogate_rank=0,
         fallback=replace(exact, priced=tuple((by_name | {LOW_RANK: failed}).values())),
     )
-
-
-def _with_surrogate(
-    operator: KernelOperator, rank: int, rows: Rows, random_state: Any
-) -> KernelOperator:
-    """The operator with a low-rank surrogate, unless the factor leaves out too much."""
-    factor = NystroemOperator(
-        operator.kernel,
-        rows,
-        rank=rank,
-        trace_tolerance=FACTOR_TOLERANCE,
-        random_state=random_state,
-        points=operator.points,
-    )
-    is_good = factor.approximation_error <= SURROGATE_ERROR
-    return operator.with_draft(factor) if is_good else operator
 
 
 # Names and options of engines

@@ -11,7 +11,7 @@ from softkern._utils.memory import available_memory
 from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK
 from softkern.operators.work import Cost
-from softkern.planning.engines import BUILT_IN, ENGINES, Engine, exact_engine
+from softkern.planning.engines import BUILT_IN, ENGINES, Engine
 from softkern.planning.text import bytes_in_words
 
 MEMORY_SHARE = 0.8  # of the available memory
@@ -54,7 +54,7 @@ def is_small(problem: ProblemSize) -> bool:
         and values * (1 + problem.n_vectors) <= SMALL_MULTIPLICATIONS
         and problem.kernel.takes_points
         and tuple(ENGINES) == BUILT_IN
-        and exact_engine(problem) is not ENGINES["features"]
+        and ENGINES["features"].operator.unsupported_reason(problem) is not None
     )
 
 
