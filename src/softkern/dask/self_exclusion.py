@@ -29,25 +29,14 @@ from softkern.models.two_scale_scores import (
 
 def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Array:
     """Outlier scores of training rows, each without its own part in the centers, (b,)."""
-    if isinstance(model, OneClassPCM):
-        return _density_scores(X, own, number, model)
+    if getattr(model, "_wide_kernel", None) is not None:
+        near, far = _surprisals(X, own, number, model).T
+        return combine_scales(near, far, model._score_scaling)
     scores = model.score_points(X)
     if model.kernel_.decays:
         logs, product = scores.log_similarities, scores.geometry.product
         scores.log_of_others = _exclude_self(model, logs, own, number, model._columns, product)
     return np.asarray(scores.outlier_scores)
-
-
-def _density_scores(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:
-    if not model.kernel_.decays:
-        return np.asarray(model.outlier_scores(X))
-    if model._wide_kernel is not None:
-        near, far = _surprisals(X, own, number, model).T
-        return combine_scales(near, far, model._score_scaling)
-    rows = model._cross(X)
-    product = rows @ model._columns
-    logs = rows.log_product(model._columns, product)
-    return np.asarray(-_exclude_self(model, logs, own, number, model._columns, product)[:, 0])
 
 
 def _surprisals(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:
@@ -73,8 +62,7 @@ def _exclude_self(
     inside = np.flatnonzero(model.support_[place] == number)
     others, served = logs.copy(), model._stored_operator()
     for k, a in enumerate(A.T):
-        part = served.log_product_of_others(a, a, product[inside, k], place[inside])
-        others[inside, k] = part
+        others[inside, k] = served.log_product_of_others(a, a, product[inside, k], place[inside])
     return others
 
 

@@ -128,12 +128,12 @@ class KernelModel(SoftModel):
         """Plan the fit and return the operator over the rows."""
         if self._plan_like is not None:
             problem = replace(self._plan_like.problem, n=rows.shape[0])
-            return self._built(replace(self._plan_like, problem=problem), rows)
+            return self._build(replace(self._plan_like, problem=problem), rows)
         options = self._plan_options()
         if kernel is not None:
             options |= {"kernel": kernel, "kernel_params": None, "bandwidth": "auto"}
         is_large = rows.shape[0] >= self._low_rank_from
-        return self._built(plan(rows, **options, n_vectors=n_vectors, surrogate=is_large), rows)
+        return self._build(plan(rows, **options, n_vectors=n_vectors, surrogate=is_large), rows)
 
     def _plan_options(self) -> dict[str, Any]:
         """Return the arguments of `plan` that follow from the parameters."""
@@ -148,7 +148,7 @@ class KernelModel(SoftModel):
             "random_state": self._fit_seed,
         }
 
-    def _built(
+    def _build(
         self, chosen: Plan, rows: Any, build: Callable[..., KernelOperator] = Plan.build
     ) -> KernelOperator:
         """Store a plan, and build its operator. Print the first, and warn of a coarse second."""
