@@ -90,7 +90,6 @@ def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
             "sample_weight is not supported for Dask data with prepare; use prepare=False."
         )
     table = TableChunks.of(X)
-    model._fit_seed = fixed_seed(model.random_state)
     numbers, sample = table.sample(SUBSAMPLE_ROWS, child_seed(model._fit_seed))
     _fit_clone(model, sample)
     weights, scores = np.full(len(numbers), table.rows / len(numbers)), model.outlier_scores_

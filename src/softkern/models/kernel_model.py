@@ -27,7 +27,7 @@ from softkern.kernels.wrapped import Precomputed
 from softkern.models.base import SoftModel
 from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import Either, Floats, Indices, Pair, Spec
+from softkern.models.state_schema import Floats, Indices, Pair, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
 from softkern.rows import Rows
@@ -39,9 +39,7 @@ __all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "KernelScores"]
 SUPPORT: dict[str, Spec] = {
     "_support": Floats("sp", sparse=True),
     "support_": Indices("s", below="n"),
-    "_density": Pair(
-        Floats("lp", sparse=True), Either((Floats("l", low=0), Floats("lk", low=0))), nullable=True
-    ),
+    "_density": Pair(Floats("lp", sparse=True), Floats("l|lk", low=0), nullable=True),
 }
 # Share of the kernel matrix left out by an approximation above which results may change: below
 # it, labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
