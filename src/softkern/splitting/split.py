@@ -19,12 +19,11 @@
       number clusters by size
 
 Lines and clusters that are found without the tested rows do not follow their noise, so that no
-number of columns makes a gap by chance. Called by the models that choose a number of clusters.
+number of columns makes a gap by chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -143,8 +142,9 @@ class GapTests:
         """
         critical = SPLITTING.critical_depth
         while mixture is not None and mixture.count > 1:
-            if any(_is_same(mixture.labels, other) for other in self._tested):
-                return None, 0.0
+            for other in self._tested:
+                if _is_same(mixture.labels, other):
+                    return None, 0.0
             self._tested.append(mixture.labels)
             depths = self.depths(mixture, critical)
             self._confirm(mixture, depths)
@@ -172,8 +172,8 @@ class GapTests:
         if depths.min() <= enough:
             return depths
         labels = np.empty(len(mapped), dtype=np.intp)
-        for inside, outside in _folds(len(mapped), self._seed):
-            other = fit_mixture(self.Z[outside], mixture.labels[outside], SPLITTING.fold_steps)
+        for inside in _folds(len(mapped), self._seed):
+            other = fit_mixture(self.Z[~inside], mixture.labels[~inside], SPLITTING.fold_steps)
             if other is None or other.count < count:
                 return np.where(np.isinf(depths), np.inf, 0.0)
             points = self.Z[inside] @ other.whitening
@@ -230,16 +230,16 @@ class GapTests:
 
         Clusters are found without the rows on which they are tested.
         """
-        Z, folds = self.Z[both], list(_folds(len(is_above), seed))
+        Z, folds = self.Z[both], _folds(len(is_above), seed)
         key = (both.tobytes(), seed)
         if key not in self._pairs:
-            self._pairs[key] = [_fit_pairs(Z[outside], seed) for _, outside in folds]
+            self._pairs[key] = [_fit_pairs(Z[~inside], seed) for inside in folds]
         positions, found_above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
-        for (inside, outside), mixtures in zip(folds, self._pairs[key], strict=True):
+        for inside, mixtures in zip(folds, self._pairs[key], strict=True):
             if not mixtures:
                 return 0.0
-            same = [np.mean(m.labels.astype(bool) == is_above[outside]) for m in mixtures]
-            best = int(np.argmax(np.maximum(same, 1 - np.array(same))))
+            same = np.array([(m.labels == is_above[~inside]).mean() for m in mixtures])
+            best = int(np.argmax(np.maximum(same, 1 - same)))
             mixture, first = mixtures[best], int(same[best] > 0.5)
             points = Z[inside] @ mixture.whitening
             positions[inside] = mixture.positions(points, first, 1 - first)
@@ -253,11 +253,10 @@ def _fit_pairs(Z: Array, seed: int) -> list[TiedMixture]:
     return [mixture for mixture in mixtures if mixture is not None and mixture.count == 2]
 
 
-def _folds(n: int, seed: int) -> Iterator[tuple[Array, Array]]:
-    """Yield the rows of each fold and all others, both as masks (n,)."""
+def _folds(n: int, seed: int) -> list[Array]:
+    """The rows of each fold, as masks (n,)."""
     fold = np.random.default_rng(seed).permutation(n) % SPLITTING.folds
-    for k in range(SPLITTING.folds):
-        yield fold == k, fold != k
+    return [fold == k for k in range(SPLITTING.folds)]
 
 
 def _scaled(X: Array) -> Array:
