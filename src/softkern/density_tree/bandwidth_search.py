@@ -255,11 +255,9 @@ def _fills(landscape: Landscape) -> bool:
     halving, variance = landscape.kernel.log2_square_ratio, landscape.variance
     if variance is None or halving is None:
         return False
-    own = np.maximum(landscape.own.astype(np.float64), np.finfo(np.float64).tiny)
-    squares = landscape.mass @ np.maximum(variance / own - own, 0)
-    values = landscape.mass @ np.maximum(np.exp(landscape.level) - own, 0)
-    filled = float(filled_dimensions(squares, values, halving))
-    return filled >= FILLED * landscape.nodes.shape[1]
+    own, density = landscape.own.astype(np.float64), np.exp(landscape.level)
+    filled = filled_dimensions(landscape.mass, own, density, variance, halving)
+    return bool(filled >= FILLED * landscape.nodes.shape[1])
 
 
 def _merge_without_gap(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:

@@ -201,29 +201,27 @@ class GapTests:
         return depths
 
     def _confirm(self, mixture: TiedMixture, depths: Array) -> None:
-        """Test gaps that are not clear again, in place, as long as all clusters seem separated."""
-        critical = SPLITTING.critical_depth
+        """Test gaps that are not clear again, in place, as long as all clusters seem separated.
+
+        Their depth is the mean over divisions into folds, as many as separate it from the critical
+        depth.
+        """
+        critical, (least, most) = SPLITTING.critical_depth, SPLITTING.cross_fits
         order = np.argsort(depths, axis=None)[::2]  # every pair is there twice
         for i, j in zip(*np.unravel_index(order, depths.shape), strict=True):
             is_unclear = critical < depths[i, j] < SPLITTING.accept_above * critical
             if not is_unclear or depths.min() <= critical:
                 return
             both = (mixture.labels == i) | (mixture.labels == j)
-            again = self._mean_depth(both, mixture.labels[both] == i)
-            depths[i, j] = depths[j, i] = min(depths[i, j], again)
-
-    def _mean_depth(self, both: Array, is_above: Array) -> float:
-        """Mean over divisions into folds, as many as separate it from the critical depth."""
-        least, most = SPLITTING.cross_fits
-        depths: list[float] = []
-        while len(depths) < most:
-            depths.append(self._cross_fit(both, is_above, self._seed + len(depths)))
-            if len(depths) >= least:
-                error = float(np.std(depths, ddof=1)) / np.sqrt(len(depths))
-                difference = abs(float(np.mean(depths)) - SPLITTING.critical_depth)
-                if difference > SPLITTING.clear_errors * error:
-                    break
-        return float(np.mean(depths))
+            found: list[float] = []
+            is_clear = False
+            while len(found) < most and not is_clear:
+                seed = self._seed + len(found)
+                found.append(self._cross_fit(both, mixture.labels[both] == i, seed))
+                if len(found) >= least:
+                    error = np.std(found, ddof=1) / np.sqrt(len(found))
+                    is_clear = abs(np.mean(found) - critical) > SPLITTING.clear_errors * error
+            depths[i, j] = depths[j, i] = min(depths[i, j], np.mean(found))
 
     def _cross_fit(self, both: Array, is_above: Array, seed: int) -> float:
         """Depth of the gap between the two clusters most like the given ones, of rows `both`.
