@@ -181,7 +181,8 @@ history_
         self.n_features_in_ = preparation.n_features_in_
         if hasattr(preparation, "feature_names_in_"):
             self.feature_names_in_ = preparation.feature_names_in_
-        self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
+        if is_blank.any():
+            self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
         return self
 
     def score_points(self, X: Any) -> PointScores:
@@ -228,10 +229,9 @@ history_
         }
         seed = child_seed(self._fit_seed)
         decision = Search(self.n_clusters, seed, options, bool(self.verbose)).decide(rows)
-        self.reason_, self.model_ = decision.reason, decision.model
-        self.one_class_ = decision.one_class
+        self.reason_, self._comparison = decision.reason, decision.comparison
+        self.model_, self.one_class_ = decision.candidates[0].fitted, decision.one_class
         self._coordinates, self._noise_radius = decision.coordinates, decision.noise_radius
-        self._comparison = decision.comparison
         for name in FIT_ATTRIBUTES:
             setattr(self, name, getattr(self._whole, name))
         self._store_scores(self._score_training(rows))
