@@ -62,8 +62,7 @@ def _exclude_self(
     inside = np.flatnonzero(model.support_[place] == number)
     others, served = logs.copy(), model._stored_operator()
     for k, a in enumerate(A.T):
-        part = served.log_product_of_others(a, a, product[inside, k], place[inside])
-        others[inside, k] = part
+        others[inside, k] = served.log_product_of_others(a, a, product[inside, k], place[inside])
     return others
 
 

@@ -153,15 +153,13 @@ history_
         -------
         self : AutoClustering
         """
-        if self.prepare is False:
+        if self.prepare is False or is_dask(X):
             super().fit(X, y, sample_weight)
-            self.preparation_: Any = None
-            self.notes_: list[str] = []
+            if self.prepare is False:
+                self.preparation_: Any = None
+                self.notes_: list[str] = []
             return self
         self._validate_params()
-        if is_dask(X):
-            self._forget_fit()
-            return self._fit_dask(X, sample_weight)
         # the only import of softkern.tables from the library
         from softkern.tables.preparation import PreparedTable, TablePreparation
 
@@ -183,7 +181,8 @@ history_
         self.n_features_in_ = preparation.n_features_in_
         if hasattr(preparation, "feature_names_in_"):
             self.feature_names_in_ = preparation.feature_names_in_
-        self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
+        if is_blank.any():
+            self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
         return self
 
     def score_points(self, X: Any) -> PointScores:
@@ -230,10 +229,9 @@ history_
         }
         seed = child_seed(self._fit_seed)
         decision = Search(self.n_clusters, seed, options, bool(self.verbose)).decide(rows)
-        self.reason_, self.model_ = decision.reason, decision.model
-        self.one_class_ = decision.one_class
+        self.reason_, self._comparison = decision.reason, decision.comparison
+        self.model_, self.one_class_ = decision.candidates[0].fitted, decision.one_class
         self._coordinates, self._noise_radius = decision.coordinates, decision.noise_radius
-        self._comparison = decision.comparison
         for name in FIT_ATTRIBUTES:
             setattr(self, name, getattr(self._whole, name))
         self._store_scores(self._score_training(rows))

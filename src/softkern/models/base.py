@@ -109,19 +109,18 @@ class SoftModel(Estimator, ABC):
         """
         self._validate_params()
         self._check_parameters()
-        self._forget_fit()
+        for name in fitted_specs(type(self)):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self._fit_seed = fixed_seed(self.random_state)
         if is_dask(X):
-            return self._fit_dask(X, sample_weight)
+            from softkern.dask.fit import fit
+
+            fit(self, X, sample_weight)
+            return self
         X = self._validate(X, dtype=[np.float64, np.float32])
         check_scales(X)
         weight = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
         return self._fit_rows(Rows(X, weight), self._fit_seed)
-
-    def _forget_fit(self) -> None:
-        """Remove the attributes of an earlier fit."""
-        for name in fitted_specs(type(self)):
-            self.__dict__.pop(name, None)
 
     def _fit_rows(self, rows: Rows, seed: int, plan_like: Any = None) -> Self:
         """Fit checked rows, for `fit` and for models that fit others to rows of their own.
@@ -132,13 +131,6 @@ class SoftModel(Estimator, ABC):
         self._fit_seed, self._plan_like = seed, plan_like
         with config_context(assume_finite=True):
             self._fit(rows)
-        return self
-
-    def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
-        """Fit a Dask array or dataframe."""
-        from softkern.dask.fit import fit
-
-        fit(self, X, sample_weight)
         return self
 
     def _check_parameters(self) -> None:

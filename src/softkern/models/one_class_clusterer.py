@@ -164,7 +164,7 @@ class OneClassClusterer(CenterClusterer):
         rule = self._loop_rule(operator)
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
         svms: Any = rule.centers
-        svms = svms.on_operator(operator.draft, None)
+        svms = svms.on_surrogate()
         return self._run(operator, rule, svms.centers(mass, weight, None), weight, self.tol)
 
     @property
