@@ -24,7 +24,7 @@ from softkern.models.checks import check_n_clusters, check_semidefinite, check_s
 from softkern.models.clusterer import CenterClusterer, CenterScores
 from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelScores
 from softkern.models.state_schema import Floats, Number, Spec
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.operators.base import Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rows import Rows
 from softkern.rules.base import Centers, Rule
@@ -75,6 +75,7 @@ class OneClassClusterer(CenterClusterer):
         "_least_width": Number(low=0),
     }
     _scores_class: ClassVar[type[KernelScores]] = OneClassScores
+    _unknown_lengths: ClassVar[str] = ""
     _low_rank_from: ClassVar[float] = LOW_RANK_FROM
     _description: ClassVar[str]  # of the loop, in the progress bar
     _remedy: ClassVar[str]  # where centers coincide
@@ -96,15 +97,9 @@ class OneClassClusterer(CenterClusterer):
         solution = self._best_of_starts(operator, weight)
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
-        centers, distances = solution.centers, solution.geometry.distances
-        self.cluster_weights_ = np.asarray(centers.shares)
-        self.offset_, self._totals = centers.margins.offset, centers.margins.totals
-        self.radius_ = np.sqrt(centers.margins.squared_radius)
-        limits, mean = np.finfo(weight.dtype), float(weight @ distances.min(axis=1) / weight.sum())
-        rounding = float(limits.eps) * float(np.abs(operator.diag()).max())
-        self._least_width = max(LEAST_WIDTH * mean, rounding, float(limits.tiny))
+        self._store_margins(operator, solution, weight)
         A = rows.share_among_duplicates(solution.coefficients)
-        solution = replace(solution, centers=replace(centers, coefficients=A))
+        solution = replace(solution, centers=replace(solution.centers, coefficients=A))
         self._finish(operator, solution, weight)
         self._warn_of_collapse(solution)
 
@@ -184,6 +179,17 @@ class OneClassClusterer(CenterClusterer):
         chosen = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
         return chosen.build(operator.X[rows]), counts.astype(weight.dtype)
 
+    def _store_margins(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
+        """Store the margins of the SVMs and the least width of a cluster."""
+        margins: Margins = solution.centers.margins
+        self.cluster_weights_ = np.asarray(solution.centers.shares)
+        self.offset_ = margins.offset
+        self.radius_ = np.sqrt(margins.squared_radius)
+        self._totals = margins.totals
+        mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
+        rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
+        self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
+
     def _centers(self) -> Centers:
         """Return the stored centers as the membership rule needs them."""
         margins = Margins(self.offset_, self.radius_**2, self._totals)
@@ -215,13 +221,6 @@ class OneClassClusterer(CenterClusterer):
             raise ValueError(NEEDS_LENGTHS)
         margin = formulation.margin(self._centers().margins)
         return np.asarray(formulation.score(self._geometry(rows)) - margin)
-
-    def _geometry(self, rows: CrossOperator) -> Geometry:
-        if rows.lengths_are_known:
-            return super()._geometry(rows)
-        # clusters compete by differences of distances, which do not need K(x, x)
-        product = rows @ self._columns
-        return Geometry(product, self._norms, self._norms - 2 * product)
 
     @property
     def _widths(self) -> Any:

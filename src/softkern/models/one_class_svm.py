@@ -23,7 +23,7 @@ from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
 from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, KernelScores
 from softkern.models.state_schema import Number, Spec
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows, lower_quantile
 from softkern.rules.one_class import OCSVM, SVDD, Formulation, margin, margin_interval
 from softkern.solvers.dual import DualSolution, solve_dual
@@ -227,14 +227,6 @@ class _OneClassDetector(Detector):
         quantile = lower_quantile(ratio[is_scored], mass[is_scored], share)
         return float(np.clip(quantile, LEAST_SIMILARITY, 1.0))
 
-    def _geometry(self, rows: CrossOperator) -> Geometry:
-        if rows.lengths_are_known:
-            return super()._geometry(rows)
-        if self._formulation.needs_lengths:
-            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does not need them.")
-        product = rows @ self._columns
-        return Geometry(product, self._norms, np.full_like(product, np.nan))
-
 
 class WeightedSVDD(_OneClassDetector):
     """Support vector data description: the smallest ball around weighted data in feature space.
@@ -331,6 +323,7 @@ class WeightedSVDD(_OneClassDetector):
     """
 
     _formulation: ClassVar[Formulation] = SVDD
+    _unknown_lengths = f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does not need them."
 
 
 class WeightedOneClassSVM(_OneClassDetector):
@@ -401,3 +394,4 @@ objective_, history_
     """
 
     _formulation: ClassVar[Formulation] = OCSVM
+    _unknown_lengths = ""
