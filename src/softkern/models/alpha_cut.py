@@ -49,8 +49,7 @@ COMPLETE_LIMIT = 2000  # points up to which all pairs are examined
 class Density(OneClassPCM):
     """A density for trees that are only examined: training samples get no scores."""
 
-    def _fit(self, rows: Rows) -> None:
-        self._fit_density(rows)
+    _scores_training_samples: ClassVar[bool] = False
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
