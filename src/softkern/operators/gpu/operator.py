@@ -7,11 +7,11 @@ Triton, which comes with PyTorch for Linux (extra ``gpu``).
 
 from __future__ import annotations
 
-import sys
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from softkern._utils.arrays import on_host
 from softkern._utils.typing import Array
@@ -99,15 +99,10 @@ class GpuOperator(KernelOperator):
 
         return tensor(array).to(self.device)
 
-    @staticmethod
-    def _is_tensor(array: Any) -> bool:
-        torch = sys.modules.get("torch")
-        return torch is not None and isinstance(array, torch.Tensor)
-
     def _like_input(self, array: Any, given: Any) -> Any:
         """A result in the dtype of the data, where the array that was given lives."""
         array = array.to(self.points.dtype)
-        return array if self._is_tensor(given) else on_host(array)
+        return array if is_torch_array(given) else on_host(array)
 
     # The product
 
@@ -118,7 +113,7 @@ class GpuOperator(KernelOperator):
         weights = self.to_device(A)
         many = X_new.shape[0] * self.shape[0] > GRAM_ROWS**2
         support = self._support_of_many if many else self._support
-        if self._is_tensor(X_new):
+        if is_torch_array(X_new):
             return self._like_input(support.product(weights, X_new), X_new)
         from softkern.operators.gpu.tiled import uploaded
 
@@ -155,8 +150,8 @@ class GpuOperator(KernelOperator):
     # What follows, on the device
 
     def _kernel_block(self, rows: Any, columns: Any) -> Array:
-        rows, columns = (self._on_points(index) for index in (rows, columns))
-        return np.asarray(on_host(self.kernel.array_block(rows, columns)))
+        block = self.kernel.array_block(self._on_points(rows), self._on_points(columns))
+        return np.asarray(on_host(block))
 
     def _on_points(self, index: Any) -> Any:
         """Rows of the support on the device, by a slice or their numbers."""
@@ -191,7 +186,7 @@ class GpuOperator(KernelOperator):
         return np.asarray(on_host(logs))
 
     def _check_new(self, X_new: Any) -> Any:
-        if not self._is_tensor(X_new):
+        if not is_torch_array(X_new):
             return super()._check_new(X_new)
         if X_new.ndim != 2 or X_new.shape[1] != self.X.shape[1]:
             raise ValueError(
