@@ -309,7 +309,9 @@ class KernelOperator(KernelProducts):
     @cached_property
     def features(self) -> FeaturePoints | None:
         """The support in a finite feature map, from which distances are taken; None without."""
-        return FeaturePoints.of(self.kernel.features(self.X))
+        features = self.kernel.features(self.X)  # a sparse one must stay so
+        is_dense = features is not None and not sp.issparse(features)
+        return FeaturePoints.of(features) if is_dense else None
 
     def squared_norms(self, A: Any) -> Any:
         """Squared length of every center, colsum(A ∘ K A), (c,)."""

@@ -147,10 +147,7 @@ class NystroemOperator(KernelOperator):
             out += on_host(panel[:, rows].T @ panel[:, columns])
         return out
 
-    @property
-    def features(self) -> None:
-        """None: distances are those of the factor."""
-        return
+    features = None  # distances are those of the factor
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if self.rank == 0:  # K is zero

@@ -97,13 +97,10 @@ class TiledOperator(KernelOperator):
 
 def _rounds(count: int) -> list[list[tuple[int, int]]]:
     """Rounds of pairs: first each with itself, then all pairs, none twice in a round."""
-    circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
     rounds = [[(k, k) for k in range(count)]]
-    for _ in range(len(circle) - 1):
-        half = len(circle) // 2
-        met = zip(circle[:half], reversed(circle[half:]), strict=True)
-        rounds.append([(min(i, j), max(i, j)) for i, j in met if i is not None and j is not None])
-        circle = [circle[0], circle[-1], *circle[1:-1]]
+    for total in range(count):  # of both numbers, up to a multiple of the count
+        pairs = ((k, (total - k) % count) for k in range(count))
+        rounds.append([(i, j) for i, j in pairs if i < j])
     return rounds
 
 

@@ -55,9 +55,8 @@ class _Blocks:
 class FusedPoints:
     """A support for the compiled loops.
 
-    `precision`, "float32" or "float64", is that of kernel values; sums are in double precision.
-    `share` is the number of this share of the queries, and how many shares there are: the sums of
-    the others are zero.
+    `precision`, "float32" or "float64", is that of kernel values. `share` is the number of this
+    share of the queries, and how many shares there are: the sums of the others are zero.
     """
 
     def __init__(

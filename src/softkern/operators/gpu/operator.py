@@ -171,7 +171,7 @@ class GpuOperator(KernelOperator):
         return np.asarray(self._like_input(support.product(self.to_device(A), self.points), A))
 
     def near_rows(self, Z: Array, k: int) -> Array:
-        from softkern.operators.gpu.neighbors import near_rows
+        from softkern.operators.gpu.frames import near_rows
 
         return np.asarray(on_host(near_rows(self.to_device(Z), k)))
 
