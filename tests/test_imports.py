@@ -108,7 +108,7 @@ HOMES = {
     "llvmlite": {"operators._gaussian_tiles"},
     "finufft": {"operators.fourier"},
     "torch": {f"{GPU}.{name}" for name in ("devices", "frames", "fused", "tiled")},
-    "triton": {f"{GPU}.fused", f"{GPU}.kernels"},
+    "triton": {f"{GPU}.kernels"},
     "dask": DASK,
     "distributed": DASK,
 }

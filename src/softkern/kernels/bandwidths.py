@@ -1,9 +1,8 @@
 """Rules that derive a kernel's bandwidth from the data, in the data's own units.
 
 A bandwidth is σ in exp(−‖x − y‖²/2σ²): one number, or one per column. Every rule looks at a
-bounded sample of `softkern.rows.Rows`: it costs O(n), does not depend on the order of rows, treats
-a weight of two like two equal rows, and counts distances between distinct points only, so that
-duplicates cannot drive a bandwidth to zero. Called by `softkern.kernels.resolve`.
+bounded sample of the distinct rows (`softkern.rows`): it costs O(n), does not depend on the order
+of rows, and duplicates cannot drive a bandwidth to zero.
 """
 
 from __future__ import annotations

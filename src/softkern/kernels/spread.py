@@ -60,10 +60,7 @@ def robust_spread(
 
 
 def column_steps(rows: Rows, random_state: Any) -> NDArray[np.float64]:
-    """Return the step in which every column is recorded, (d,); zero if it is not rounded.
-
-    A kernel narrower than the step would find a cluster at every value.
-    """
+    """Return the step in which every column is recorded, (d,); zero if it is not rounded."""
     if sp.issparse(rows.X):  # mostly zeros
         return np.zeros(rows.shape[1])
     index, _ = rows.reweighted().sample(SPREAD_SAMPLE, random_state)

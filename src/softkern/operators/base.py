@@ -65,7 +65,10 @@ class KernelProducts(ABC):
 
     @abstractmethod
     def geometry(self, A: Any) -> Geometry:
-        """Similarities and distances of the rows to centers A (n, c), and the centers' norms."""
+        """Similarities and distances of the rows to centers A (n, c), and the centers' norms.
+
+        The product K @ A is computed where it is not given.
+        """
 
     def __matmul__(self, A: Any) -> Array:
         columns, is_vector = self.support._check_columns(A)
@@ -327,10 +330,7 @@ class KernelOperator(KernelProducts):
         return squared_distances(diag, self.columns(index), diag[index], is_semidefinite)
 
     def geometry(self, A: Any, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the support to centers A (n, c), and their norms.
-
-        The product K @ A is computed where it is not given.
-        """
+        """Similarities and distances of the support to centers A (n, c), and their norms."""
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product.reshape(columns.shape)
         return self._geometry_of(columns, product, center_norms(columns, product))
@@ -348,8 +348,6 @@ class KernelOperator(KernelProducts):
 
     def release(self) -> None:
         """Free arrays that are only needed while iterating."""
-
-    # Logarithms
 
     def log_product_of_others(
         self, a: Any, own: Any, product: Array | None = None, rows: Array | None = None
@@ -442,10 +440,7 @@ class CrossOperator(KernelProducts):
         return self.support.kernel.features(self.X)
 
     def geometry(self, A: Any, norms: Any = None, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the new points to centers A (n, c).
-
-        The product K @ A and the squared norms of the centers are computed where not given.
-        """
+        """Similarities and distances of the new points to centers A (n, c), and their norms."""
         columns, _ = self.support._check_columns(A)
         norms = self.support.squared_norms(columns) if norms is None else norms
         product = self._product(columns) if product is None else product

@@ -1,9 +1,8 @@
 """How points lie to centers, and distances that keep their digits.
 
 Every function here is written against the array API: it runs where the operator's arrays live.
-D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common: far from the origin of
-feature space, all of them. Distances do not depend on the origin; taken from features less a
-point in their middle (`FeaturePoints`), they have the digits that the data have.
+D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common. From features less a point
+in their middle (`FeaturePoints`), distances have all the digits that the data have.
 """
 
 from __future__ import annotations

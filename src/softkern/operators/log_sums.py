@@ -106,11 +106,9 @@ class LogKernelSum:
 def _near_logs(
     tree: cKDTree, log_weights: Array, queries: Array, own: Array, log_own: Array
 ) -> Array:
-    """Logarithm of Σ w exp(−r²/2) for every query, (m,), over the tree's points that matter.
+    """Logarithm of Σ w exp(−r²/2) for every query, (m,), −∞ where squares overflow.
 
-    A point matters where log w − r²/2 comes within log(n/ε) of its largest value, for which the
-    nearest points give a lower bound. A query so far that squares overflow, or one that is the
-    only point and has no weight for itself, has −∞.
+    Points of the tree are summed where log w − r²/2 comes within log(n/ε) of its largest value.
     """
     logs, threads = np.full(len(queries), -np.inf), available_threads()
     least = _largest_term(tree, log_weights, queries, own, log_own)

@@ -28,11 +28,7 @@ TILE_REACH = 1.5  # distances to a tile's share of neighbors that a tile extends
 
 
 class Ordering:
-    """How to put rows beside their neighbors.
-
-    `scaled` gives the coordinates in which distances are taken. Points farther apart than `reach`
-    do not matter to each other.
-    """
+    """How to put rows beside their neighbors; `reach` is a distance in `scaled` coordinates."""
 
     def __init__(self, X: Array, scaled: Callable[[Array], Array], reach: float) -> None:
         self.reach, self.scaled = reach, scaled

@@ -112,8 +112,8 @@ def padded_columns(d: int) -> int:
 class _GaussianTiles:
     """Support points in tiles, centered and scaled so that K = 2^(−‖x − y‖²).
 
-    Where the data are wide in bandwidths, neighbors are put into the same tile, so that most
-    tiles are too far from a row to matter and are never computed.
+    Where data are wide in bandwidths, a tile contains neighbors, and most tiles are too far to
+    matter.
     """
 
     def __init__(self, kernel: Gaussian, X: Array) -> None:

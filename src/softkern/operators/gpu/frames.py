@@ -102,10 +102,7 @@ def _reaches(frames: Any, is_row: Any, k: int) -> tuple[Any, Any]:
 
 
 def _nearest_of(points: Any, mine: Any, others: Any, k: int, kind: Any) -> Any:
-    """The k of the others nearest to each of mine, nearest first, by number where equal, (m, k).
-
-    Distances by products are of this kind; those found are taken again by differences.
-    """
+    """The k of the others nearest to each of mine, nearest first, by number where equal, (m, k)."""
     best = torch.empty(len(mine), 0, dtype=torch.int64, device=points.device)
     center = points[mine].median(dim=0).values
     queries = (points[mine] - center).to(kind)
@@ -116,5 +113,6 @@ def _nearest_of(points: Any, mine: Any, others: Any, k: int, kind: Any) -> Any:
         near = part[squared.topk(min(k, len(part)), largest=False, sorted=False).indices]
         best = torch.cat([best, near], dim=1)
     best = best.sort(dim=1).values
+    # products in this precision find candidates, differences their order
     exact = (points[mine][:, None] - points[best]).square().sum(dim=2)
     return best.gather(1, exact.sort(dim=1, stable=True).indices)
