@@ -37,8 +37,10 @@ def available_threads() -> int:
 
     The limit is read at every call: OMP_NUM_THREADS, `threadpool_limits` and joblib set it.
     """
-    limits = [int(library.num_threads) for library in _openmp().lib_controllers]
-    return max(1, min([_cores(), *limits]))
+    threads = _cores()
+    for library in _openmp().lib_controllers:
+        threads = min(threads, int(library.num_threads))
+    return max(1, threads)
 
 
 def one_thread(kind: str | None = None) -> AbstractContextManager[Any]:

@@ -57,11 +57,7 @@ Bandwidth = float | NDArray[np.float64]
 
 
 def select_bandwidth(
-    X: Any,
-    rule: str = "auto",
-    *,
-    sample_weight: Any = None,
-    random_state: Any = 0,
+    X: Any, rule: str = "auto", *, sample_weight: Any = None, random_state: Any = 0
 ) -> Bandwidth:
     """Select a bandwidth by a rule.
 

@@ -53,6 +53,7 @@ class FourierOperator(KernelOperator):
     """
 
     engine: ClassVar[str] = "fourier"
+    kernel: Gaussian
 
     def __init__(self, kernel: Kernel, X: Any, tolerance: float | None = None) -> None:
         super().__init__(kernel, X)
@@ -154,7 +155,6 @@ class FourierOperator(KernelOperator):
 
         They are brought to one size first, so that the error of one does not drown the other.
         """
-        assert isinstance(self.kernel, Gaussian)
         size = np.abs(A).max(axis=0, initial=0).astype(np.float64)
         filled = np.flatnonzero(size)
         for start in range(0, filled.size, 2):

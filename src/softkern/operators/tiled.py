@@ -52,6 +52,7 @@ class TiledOperator(KernelOperator):
     """
 
     engine: ClassVar[str] = "tiled"
+    kernel: Gaussian
 
     def __init__(self, kernel: Kernel, X: Any, threads: int | None = None) -> None:
         super().__init__(kernel, X)
@@ -61,18 +62,17 @@ class TiledOperator(KernelOperator):
 
     @cached_property
     def _tiles(self) -> _GaussianTiles:
-        assert isinstance(self.kernel, Gaussian)
         return _GaussianTiles(self.kernel, self.X)
 
     def _product(self, A: Array) -> Array:
         if self.shape[0] ** 2 <= DENSE_PAIRS:
             return super()._cross_product(self.X, A)
-        return self._tiles.product(None, A, self.threads or available_threads())
+        return self._tiles.product(None, A, self.threads)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if X_new.shape[0] * self.shape[0] <= DENSE_PAIRS:
             return super()._cross_product(X_new, A)
-        return self._tiles.product(X_new, A, self.threads or available_threads())
+        return self._tiles.product(X_new, A, self.threads)
 
     def partial_product(self, index: Any, A: Any) -> Array:
         if 2 * len(index) > self.shape[0]:
@@ -80,9 +80,7 @@ class TiledOperator(KernelOperator):
         points, weights = self.X[index], np.ascontiguousarray(A, self.dtype)
         if len(index) * self.shape[0] <= DENSE_PAIRS:
             return blocked_product(self.kernel, self.X, points, weights)
-        assert isinstance(self.kernel, Gaussian)
-        threads = self.threads or available_threads()
-        return _GaussianTiles(self.kernel, points).product(self.X, weights, threads)
+        return _GaussianTiles(self.kernel, points).product(self.X, weights, self.threads)
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         # smaller kernel values were left out
@@ -170,9 +168,9 @@ class _GaussianTiles:
         is_long = m * self.n * (self.support.shape[1] + c) > LONG_WORK
         return stage("similarities", total=total) if is_long else nullcontext(lambda done: None)
 
-    def product(self, X_new: Array | None, A: Array, threads: int) -> Array:
+    def product(self, X_new: Array | None, A: Array, threads: int | None) -> Array:
         """K(X_new, X) @ A, (m, c); None stands for X itself."""
-        rows = self.X if X_new is None else X_new
+        rows, threads = self.X if X_new is None else X_new, threads or available_threads()
         with nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as pool:
             run = map if pool is None else pool.map
             if X_new is None and A.shape[1] == 1 and len(self.parts) > 1:

@@ -19,14 +19,12 @@ def unavailable_reason(device: str | None = None, **options: Any) -> str | None:
     """Return what this machine lacks for the GPU engine, or None."""
     if importlib.util.find_spec("torch") is None:
         return "PyTorch is not installed (pip install 'softkern[gpu]')"
-    if device is not None and not device.startswith("cuda"):
-        return _unknown(device)
-    if not _has_device():
-        return "there is no CUDA device that PyTorch can use"
-    if is_forked():
+    if device is None or device.startswith("cuda"):
+        if not _has_device():
+            return "there is no CUDA device that PyTorch can use"
         import torch
 
-        if torch.cuda._is_in_bad_fork():
+        if is_forked() and torch.cuda._is_in_bad_fork():
             return "the process that this one is a fork of uses CUDA already; start it by spawn"
     return None if device is None else _unknown(device)
 

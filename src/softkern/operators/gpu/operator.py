@@ -62,8 +62,6 @@ class GpuOperator(KernelOperator):
         super().__init__(kernel, X)
         self.device, self.precision = device or "cuda", precision
 
-    # The device
-
     @cached_property
     def points(self) -> Any:
         """X on the device, (n, d)."""
@@ -104,8 +102,6 @@ class GpuOperator(KernelOperator):
         array = array.to(self.points.dtype)
         return array if is_torch_array(given) else on_host(array)
 
-    # The product
-
     def _product(self, A: Any) -> Any:
         return self._like_input(self._support.product(self.to_device(A)), A)
 
@@ -134,8 +130,6 @@ class GpuOperator(KernelOperator):
             return f"the kernel {type(problem.kernel).__name__} is not written for GPUs"
         return None
 
-    # Errors
-
     @property
     def rounding(self) -> float:
         if self.shape[0] <= GRAM_ROWS:
@@ -146,8 +140,6 @@ class GpuOperator(KernelOperator):
     def _doubtful(self, product: Array, A: Array) -> Array:
         share = DOUBTFUL if self.precision == "float32" else CUTOFF
         return np.asarray(product <= share * A.sum(axis=0)) | super()._doubtful(product, A)
-
-    # What follows, on the device
 
     def _kernel_block(self, rows: Any, columns: Any) -> Array:
         block = self.kernel.array_block(self._on_points(rows), self._on_points(columns))
