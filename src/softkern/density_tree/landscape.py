@@ -19,7 +19,6 @@ from softkern._utils.typing import Array
 from softkern.density_tree.segments import (
     Segments,
     complete_pairs,
-    lengths,
     neighbor_pairs,
     require_complete_memory,
     segment_counts,
@@ -139,23 +138,19 @@ class Landscape:
         return self._spanning(Z, np.concatenate([known.pairs, more]), least)
 
     def _spanning(self, Z: Array, pairs: Array, least: int) -> Segments:
-        counts = segment_counts(lengths(Z, pairs), least)
-        is_double = self.nodes.dtype == np.float64
-        screen = self._rough_levels if is_double and isinstance(self.kernel, Gaussian) else None
+        counts, screen = segment_counts(Z, pairs, least), None
+        if self.nodes.dtype == np.float64 and isinstance(self.kernel, Gaussian):
+            # in single precision, around the middle of the nodes
+            middle = np.median(self.nodes, axis=0)
+            rough = self.operator_of((self.nodes - middle).astype(np.float32), self.kernel)
+            coefficients = self.coefficients.astype(np.float32)
+
+            def rough_levels(points: Array) -> Array:
+                near = rough.cross((points - middle).astype(np.float32))
+                return np.asarray(near.log_product(coefficients), dtype=np.float64)
+
+            screen = rough_levels
         return spanning_segments(self.nodes, pairs, counts, self.level, self.levels, screen)
-
-    @cached_property
-    def _rough_operator(self) -> tuple[KernelOperator, Array]:
-        """The operator in single precision, around the middle of the nodes, and that middle."""
-        middle = np.median(self.nodes, axis=0)
-        return self.operator_of((self.nodes - middle).astype(np.float32), self.kernel), middle
-
-    def _rough_levels(self, points: Array) -> Array:
-        """Levels of any points in single precision, (m,)."""
-        operator, middle = self._rough_operator
-        near = operator.cross((points - middle).astype(np.float32))
-        levels = near.log_product(self.coefficients.astype(np.float32))
-        return np.asarray(levels, dtype=np.float64)
 
     def tree(
         self, graph: str = "knn", segment_points: int = 20, *, caution: float = 1.0

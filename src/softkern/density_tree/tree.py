@@ -300,24 +300,24 @@ def _significance(merged: Array, evidence: Evidence, kept: Array) -> Array:
     line, plane = CRITICAL_DIMENSIONS
     if evidence.caution > 1:
         on_a_line, plane = evidence.caution * on_a_line, CAUTIOUS_PLANE
-    z /= np.interp(_dimensions(merged, evidence), (line, plane), (on_a_line, in_a_plane))
+    filled = filled_dimensions(
+        mass, evidence.own, evidence.density, evidence.variance, evidence.halving, merged
+    )
+    z /= np.interp(filled, (line, plane), (on_a_line, in_a_plane))
     return np.asarray(best_scores(merged, z, len(p)))
 
 
-def _dimensions(merged: Array, evidence: Evidence) -> Array:
-    """How many dimensions the points of both branches of every join fill, (m, 2)."""
-    own, mass = np.maximum(evidence.own, np.finfo(np.float64).tiny), evidence.mass
-    squares = sums(merged, mass * np.maximum(evidence.variance / own - own, 0))[merged]
-    values = sums(merged, mass * np.maximum(evidence.density - own, 0))[merged]
-    return filled_dimensions(squares, values, evidence.halving)
+def filled_dimensions(
+    mass: Array, own: Array, density: Array, variance: Array, halving: float, merged: Any = None
+) -> Array:
+    """How many dimensions points fill, all of them or both branches of every join, (m, 2).
 
-
-def filled_dimensions(squares: Any, values: Any, halving: float) -> Array:
-    """How many dimensions points fill, from sums of K² and K without the points themselves.
-
-    Where points fill k dimensions evenly, Σ K² is 2^(−k/2) of Σ K for the Gaussian, whatever the
-    density and the bandwidth.
+    Where points fill k dimensions evenly, Σ K² is 2^(−k/2) of Σ K for the Gaussian, both without
+    the points themselves, whatever the density and the bandwidth. Arguments as in `Evidence`.
     """
     tiny = np.finfo(np.float64).tiny
+    own = np.maximum(own, tiny)
+    terms = mass * np.maximum(variance / own - own, 0), mass * np.maximum(density - own, 0)
+    squares, values = (t.sum() if merged is None else sums(merged, t)[merged] for t in terms)
     ratio = np.maximum(squares, tiny) / np.maximum(values, tiny)
     return np.asarray(-np.log2(np.minimum(ratio, 1)) / halving)

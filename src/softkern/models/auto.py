@@ -27,7 +27,7 @@ from softkern.models.auto_scores import AutoScores
 from softkern.models.base import FIT_ATTRIBUTES, SoftModel
 from softkern.models.clusterer import Clusterer
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import TABLE, TEXTS, Indices, Instance, Number, Spec
+from softkern.models.state_schema import Check, Indices, Number, Spec, Typed, table_problem
 from softkern.rows import Rows, check_weights, reduce_weights
 
 if TYPE_CHECKING:
@@ -112,15 +112,15 @@ history_
         **SoftModel._parameter_constraints,
     }
     _fitted: ClassVar[dict[str, Spec]] = {
-        "preparation_": Instance("TablePreparation", nullable=True),
-        "notes_": TEXTS,
-        "model_": Instance("KernelModel", nullable=True),
-        "one_class_": Instance("OneClassPCM", nullable=True),
-        "reason_": Instance("str"),
+        "preparation_": Typed("TablePreparation", nullable=True),
+        "notes_": Typed(list[str]),
+        "model_": Typed("KernelModel", nullable=True),
+        "one_class_": Typed("OneClassPCM", nullable=True),
+        "reason_": Typed(str),
         "repeats_": Number(low=0, whole=True),
-        "_comparison": TABLE,
-        "_coordinates": Instance("Coordinates", nullable=True),
-        "_noise_radius": Instance("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
+        "_comparison": Check(table_problem),
+        "_coordinates": Typed("Coordinates", nullable=True),
+        "_noise_radius": Typed("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
         "_columns": Indices("c", nullable=True, optional=True, stored_as="clusters"),
     }
 
@@ -181,7 +181,8 @@ history_
         self.n_features_in_ = preparation.n_features_in_
         if hasattr(preparation, "feature_names_in_"):
             self.feature_names_in_ = preparation.feature_names_in_
-        self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
+        if is_blank.any():
+            self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
         return self
 
     def score_points(self, X: Any) -> PointScores:
@@ -228,10 +229,9 @@ history_
         }
         seed = child_seed(self._fit_seed)
         decision = Search(self.n_clusters, seed, options, bool(self.verbose)).decide(rows)
-        self.reason_, self.model_ = decision.reason, decision.model
-        self.one_class_ = decision.one_class
+        self.reason_, self._comparison = decision.reason, decision.comparison
+        self.model_, self.one_class_ = decision.candidates[0].fitted, decision.one_class
         self._coordinates, self._noise_radius = decision.coordinates, decision.noise_radius
-        self._comparison = decision.comparison
         for name in FIT_ATTRIBUTES:
             setattr(self, name, getattr(self._whole, name))
         self._store_scores(self._score_training(rows))

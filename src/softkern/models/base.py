@@ -25,33 +25,29 @@ from softkern.models.checks import check_scales
 from softkern.models.html import fitted_html
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import (
-    FLAG,
-    HISTORY,
-    Either,
+    Check,
     Floats,
     Indices,
-    Instance,
-    KernelSpec,
-    Names,
     Number,
     Spec,
+    Typed,
     fitted_specs,
+    kernel_problem,
+    names_problem,
 )
 from softkern.rows import Rows, check_weights
 
 # How a fit went; a model that is made of another copies them from it.
 FIT_ATTRIBUTES: dict[str, Spec] = {
-    "kernel_": KernelSpec(),
-    "bandwidth_": Either(
-        (Number(low=0, above=True), Floats("w", low=0, above=True)), nullable=True
-    ),
-    "plan_": Instance("Plan"),
-    "engine_": Instance("str"),
+    "kernel_": Check(kernel_problem),
+    "bandwidth_": Floats("|w", low=0, above=True, nullable=True),
+    "plan_": Typed("Plan"),
+    "engine_": Typed(str),
     "approximation_error_": Number(low=0),
     "n_iter_": Number(low=0, whole=True),
-    "converged_": FLAG,
+    "converged_": Typed(bool | np.bool_),
     "objective_": Number(finite=False),
-    "history_": HISTORY,
+    "history_": Typed(dict[str, list[float]]),
 }
 # The sample that represents all rows of a fit to Dask data: row numbers, weights that sum to
 # those of all rows, and outlier scores.
@@ -84,7 +80,7 @@ class SoftModel(Estimator, ABC):
     # Fitted attributes by name. Subclasses declare their own; see `softkern.models.state_schema`.
     _fitted: ClassVar[dict[str, Spec]] = {
         "n_features_in_": Number(low=1, whole=True, size="d"),
-        "feature_names_in_": Names(optional=True),
+        "feature_names_in_": Check(names_problem, optional=True),
         "sample_weight_": Floats("n", low=0),
         **SAMPLE_ATTRIBUTES,
         **FIT_ATTRIBUTES,

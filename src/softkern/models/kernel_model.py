@@ -27,7 +27,7 @@ from softkern.kernels.wrapped import Precomputed
 from softkern.models.base import SoftModel
 from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import Either, Floats, Indices, Pair, Spec
+from softkern.models.state_schema import Floats, Indices, Pair, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
 from softkern.rows import Rows
@@ -39,9 +39,7 @@ __all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "KernelScores"]
 SUPPORT: dict[str, Spec] = {
     "_support": Floats("sp", sparse=True),
     "support_": Indices("s", below="n"),
-    "_density": Pair(
-        Floats("lp", sparse=True), Either((Floats("l", low=0), Floats("lk", low=0))), nullable=True
-    ),
+    "_density": Pair(Floats("lp", sparse=True), Floats("l|lk", low=0), nullable=True),
 }
 # Share of the kernel matrix left out by an approximation above which results may change: below
 # it, labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
@@ -128,12 +126,12 @@ class KernelModel(SoftModel):
         """Plan the fit and return the operator over the rows."""
         if self._plan_like is not None:
             problem = replace(self._plan_like.problem, n=rows.shape[0])
-            return self._built(replace(self._plan_like, problem=problem), rows)
+            return self._build(replace(self._plan_like, problem=problem), rows)
         options = self._plan_options()
         if kernel is not None:
             options |= {"kernel": kernel, "kernel_params": None, "bandwidth": "auto"}
         is_large = rows.shape[0] >= self._low_rank_from
-        return self._built(plan(rows, **options, n_vectors=n_vectors, surrogate=is_large), rows)
+        return self._build(plan(rows, **options, n_vectors=n_vectors, surrogate=is_large), rows)
 
     def _plan_options(self) -> dict[str, Any]:
         """Return the arguments of `plan` that follow from the parameters."""
@@ -148,7 +146,7 @@ class KernelModel(SoftModel):
             "random_state": self._fit_seed,
         }
 
-    def _built(
+    def _build(
         self, chosen: Plan, rows: Any, build: Callable[..., KernelOperator] = Plan.build
     ) -> KernelOperator:
         """Store a plan, and build its operator. Print the first, and warn of a coarse second."""

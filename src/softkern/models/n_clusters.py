@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
@@ -31,21 +30,9 @@ def estimate_n_clusters(X: Any, weight: Array | None = None, random_state: Any =
     if points.shape[0] > SPLITTING.max_rows:
         points = points[np.sort(Rows(points).sample(SPLITTING.max_rows, seed)[0])]
     points = points.toarray() if sp.issparse(points) else np.asarray(points)
-    with stage("the number of clusters"):
-        return 1 + int(split_table(points, seed)[1].max(initial=0))
-
-
-def split_table(
-    X: Array, seed: int, n_clusters: Any = "auto", min_cluster: int = SPLITTING.min_cluster
-) -> tuple[Array, NDArray[np.intp]]:
-    """Return continuous columns of rows in canonical order, (n, k), and their clusters, (n,).
-
-    ``n_clusters="auto"`` splits at density gaps, into clusters of at least `min_cluster` rows.
-    """
     # needs much of scikit-learn, and few fits leave the number open
     from softkern.splitting.observations import make_continuous
-    from softkern.splitting.split import split, split_into
+    from softkern.splitting.split import split
 
-    Z = make_continuous(X, seed)
-    is_open = n_clusters == "auto"
-    return Z, split(Z, seed, min_cluster) if is_open else split_into(Z, n_clusters, seed)
+    with stage("the number of clusters"):
+        return 1 + int(split(make_continuous(points, seed), seed).max(initial=0))

@@ -25,10 +25,15 @@ from softkern.metrics.strength import COVERED
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.clusterer import Clusterer
 from softkern.models.kernel_model import SUPPORT, KernelModel
-from softkern.models.spectral_points import VARIANTS, detect, outlier_score, overlap_score
-from softkern.models.spectral_scores import SpectralScores
+from softkern.models.spectral_scores import (
+    VARIANTS,
+    SpectralScores,
+    detect,
+    outlier_score,
+    overlap_score,
+)
 from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
-from softkern.models.state_schema import Floats, Instance, Number, Spec
+from softkern.models.state_schema import Floats, Number, Spec, Typed
 from softkern.models.subset import (
     ROWS_PER_CLUSTER,
     TrainingRows,
@@ -86,7 +91,7 @@ class SpectralClusterer(Clusterer, KernelModel):
         "prototypes_": Floats("cq"),
         "codes_": Floats("cq"),
         "mean_similarity_": Floats("n", low=0, method="mean_similarity"),
-        "search_": Instance("SpectralSearch", nullable=True, optional=True),
+        "search_": Typed("SpectralSearch", optional=True),
         "_degree_coef": Floats("s"),
         "_total_weight": Number(low=0, above=True),
     }
@@ -222,23 +227,18 @@ class SpectralClusterer(Clusterer, KernelModel):
         """Score the training rows as new samples; similarities leave out the row itself."""
         points = self.kernel_.restrict_new(rows.X, self.support_)
         scores = SpectralScores(self, self._stored_operator().cross(points))
+        if self.kernel_.decays:
+            degree = spectrum.degree.astype(operator.dtype)
+            logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
+            of_others = np.asarray(logs - np.log(self._total_weight), dtype=np.float64)
+        else:
+            of_others = self._log_share(spectrum.degree - chosen.own * operator.diag())
         logs = scores.log_similarity.copy()
         copies = which_training_row(rows, chosen.rows, not self.kernel_.takes_points)
-        is_copy = copies >= 0
-        logs[is_copy] = self._log_similarity_of_others(operator, spectrum, chosen)[copies[is_copy]]
+        logs[copies >= 0] = of_others[copies[copies >= 0]]
         scores = SpectralScores(self, projections=scores.projections, log_similarity=logs)
         self.projections_, self.mean_similarity_ = scores.projections, scores.mean_similarity
         self._store_scores(scores)
-
-    def _log_similarity_of_others(
-        self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
-    ) -> Array:
-        """Logarithm of the training rows' mean similarity to the other rows, (n_train,)."""
-        if not self.kernel_.decays:
-            return self._log_share(spectrum.degree - chosen.own * operator.diag())
-        degree = spectrum.degree.astype(operator.dtype)
-        logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
-        return np.asarray(logs - np.log(self._total_weight), dtype=np.float64)
 
     def _warn_of_outlier_clusters(self, weight: Array) -> None:
         """Warn if outliers that lie close together take a cluster."""

@@ -25,7 +25,6 @@ from softkern.exceptions import DataError
 from softkern.kernels import Kernel, select_bandwidth
 from softkern.metrics.strength import COVERED, line_fit, local_maxima, membership_strength
 from softkern.models.subset import TrainingRows, training_rows
-from softkern.operators.base import KernelOperator
 from softkern.planning import plan
 from softkern.rows import Rows
 from softkern.rules.memberships import fuzzy
@@ -141,8 +140,8 @@ class SpectralSearch:
             surfaces[:-1, ~is_unique] = np.nan
         strength, comparable, plain, fit, _ = surfaces
         reference = np.zeros(numbers.size)
-        is_auto = isinstance(bandwidths, str)
         if numbers.size > 1:
+            is_auto = isinstance(bandwidths, str)
             reference = _reference_strength(points, kernels, is_auto, setting)
         contrast = (comparable - reference[:, None]) / (1 - reference[:, None])
         return cls(numbers, tried, strength, contrast, plain, fit)
@@ -226,7 +225,7 @@ def _bandwidths(rows: Rows, bandwidths: str | Sequence[Any] | None, random_state
         return [None]
     if isinstance(bandwidths, str):
         widest = np.asarray(select_bandwidth(rows, "global", random_state=random_state))
-        return [multiple * widest for multiple in MULTIPLES]
+        return list(np.multiply.outer(MULTIPLES, widest))
     return [
         select_bandwidth(rows, given, random_state=random_state)
         if isinstance(given, str)
@@ -239,13 +238,14 @@ def _split(
     sample: TrainingRows, n_validation: int, random_state: Any
 ) -> tuple[TrainingRows, TrainingRows]:
     """Split rows into training rows and random validation rows, each in their order."""
-    order: Any = np.arange(sample.rows.size)
+    n_train = max(sample.rows.size - n_validation, 1)
+    is_first = np.ones(sample.rows.size, dtype=bool)
     if n_validation:
         order = as_random_state(random_state).permutation(sample.rows.size)
-    n_train = max(sample.rows.size - n_validation, 1)
-    first, second = np.sort(order[:n_train]), np.sort(order[n_train:])
-    one, two = (TrainingRows(*(part[places] for part in sample)) for places in (first, second))
-    return one, two
+        is_first[order[n_train:]] = False
+    rows, mass, own = sample
+    first = TrainingRows(rows[is_first], mass[is_first], own[is_first])
+    return first, TrainingRows(rows[~is_first], mass[~is_first], own[~is_first])
 
 
 def _number_place(contrast: Array) -> int:
@@ -268,22 +268,17 @@ def _reference_strength(
         return default
     size = max(REFERENCE_ROWS, REFERENCE_ROWS_PER_CLUSTER * int(setting.numbers.max()))
     size = min(points.shape[0], size)
-    drawn = Rows(_normal_like(points, size, setting.random_state), np.ones(size))
+    share = points.weight / points.weight.sum()
+    normal = as_random_state(setting.random_state).normal(size=(size, len(share))) * np.sqrt(share)
+    normal -= np.outer(normal.sum(axis=1), share)  # deviations from the mean
+    mean = np.asarray(share @ points.X, dtype=np.float64)
+    drawn = Rows(np.asarray(normal @ points.X + mean), np.ones(size))
     if is_auto:
         widths = _bandwidths(drawn, "auto", setting.random_state)
         kernels = [kernels[0].with_bandwidth(width) for width in widths]
     surfaces = _surfaces(drawn, np.ones(size), kernels, setting, {})
     comparable = np.where(surfaces[-1] == 1, surfaces[1], -np.inf).max(axis=1)
     return np.where((comparable > 0) & (comparable < 1), comparable, default)
-
-
-def _normal_like(points: Rows, size: int, random_state: Any) -> Array:
-    """Normal rows with the points' weighted mean and covariance, (size, d)."""
-    share = points.weight / points.weight.sum()
-    parts = as_random_state(random_state).normal(size=(size, len(share))) * np.sqrt(share)
-    parts -= np.outer(parts.sum(axis=1), share)  # deviations from the mean
-    mean = np.asarray(share @ points.X, dtype=np.float64)
-    return np.asarray(parts @ points.X + mean)
 
 
 def _surfaces(
@@ -319,7 +314,15 @@ def _surfaces(
                 )
             except DataError:
                 continue
-            scored = _scored_rows(operator, spectrum, points.weight, own, validation)
+            if validation is None:
+                itself = own * np.asarray(operator.diag(), dtype=np.float64)
+                similarity = (spectrum.degree - itself) / points.weight.sum()
+                scored = spectrum.projections, similarity, points.weight
+            else:
+                columns = np.column_stack([spectrum.coefficients, points.weight])
+                product = operator.cross(validation.X) @ columns
+                similarity = product[:, -1] / points.weight.sum()
+                scored = product[:, :-1] + spectrum.bias, similarity, validation.weight
             for i, k in enumerate(numbers):
                 if k - 1 <= spectrum.eigenvalues.size:
                     leading = spectrum.leading(k - 1)
@@ -327,23 +330,13 @@ def _surfaces(
     return surfaces
 
 
-def _scored_rows(
-    operator: KernelOperator, spectrum: Spectrum, mass: Array, own: Array, validation: Rows | None
-) -> tuple[Array, Array, Array]:
-    """Projections, mean similarities and weights of the rows that are scored."""
-    if validation is None:
-        itself = own * np.asarray(operator.diag(), dtype=np.float64)
-        return spectrum.projections, (spectrum.degree - itself) / mass.sum(), mass
-    product = operator.cross(validation.X) @ np.column_stack([spectrum.coefficients, mass])
-    return product[:, :-1] + spectrum.bias, product[:, -1] / mass.sum(), validation.weight
-
-
 def _score(
     spectrum: Spectrum, mass: Array, scored: tuple[Array, Array, Array], assignment: str
 ) -> Any:
     """Strength, comparable strength, plain strength, line fit, and whether eigenvectors are unique.
 
-    NaN where the projections do not form as many clusters.
+    `scored` are projections, mean similarities and weights. NaN where the projections do not form
+    as many clusters.
     """
     n_clusters = spectrum.eigenvalues.size + 1
     try:
@@ -358,11 +351,13 @@ def _score(
     labels = labels_by(projections, codes, assignment)
     distances = prototype_distances(projections, centers)
     memberships = fuzzy(distances, m=2)
-    # cosine distances are squared ones, those on the line of two clusters are not
-    comparable = fuzzy(distances**2, m=2) if n_clusters == 2 else memberships
+    is_covered = similarity >= COVERED
+    strength = comparable = membership_strength(memberships, weight, is_covered)
+    if n_clusters == 2:  # cosine distances are squared ones, those on the line are not
+        comparable = membership_strength(fuzzy(distances**2, m=2), weight, is_covered)
     return (
-        membership_strength(memberships, weight, similarity >= COVERED),
-        membership_strength(comparable, weight, similarity >= COVERED),
+        strength,
+        comparable,
         membership_strength(memberships, weight),
         line_fit(projections, labels, n_clusters, similarity, weight),
         spectrum.is_unique,

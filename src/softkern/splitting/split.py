@@ -19,12 +19,11 @@
       number clusters by size
 
 Lines and clusters that are found without the tested rows do not follow their noise, so that no
-number of columns makes a gap by chance. Called by the models that choose a number of clusters.
+number of columns makes a gap by chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -143,8 +142,9 @@ class GapTests:
         """
         critical = SPLITTING.critical_depth
         while mixture is not None and mixture.count > 1:
-            if any(_is_same(mixture.labels, other) for other in self._tested):
-                return None, 0.0
+            for other in self._tested:
+                if _is_same(mixture.labels, other):
+                    return None, 0.0
             self._tested.append(mixture.labels)
             depths = self.depths(mixture, critical)
             self._confirm(mixture, depths)
@@ -172,8 +172,8 @@ class GapTests:
         if depths.min() <= enough:
             return depths
         labels = np.empty(len(mapped), dtype=np.intp)
-        for inside, outside in _folds(len(mapped), self._seed):
-            other = fit_mixture(self.Z[outside], mixture.labels[outside], SPLITTING.fold_steps)
+        for inside in _folds(len(mapped), self._seed):
+            other = fit_mixture(self.Z[~inside], mixture.labels[~inside], SPLITTING.fold_steps)
             if other is None or other.count < count:
                 return np.where(np.isinf(depths), np.inf, 0.0)
             points = self.Z[inside] @ other.whitening
@@ -201,45 +201,43 @@ class GapTests:
         return depths
 
     def _confirm(self, mixture: TiedMixture, depths: Array) -> None:
-        """Test gaps that are not clear again, in place, as long as all clusters seem separated."""
-        critical = SPLITTING.critical_depth
+        """Test gaps that are not clear again, in place, as long as all clusters seem separated.
+
+        Their depth is the mean over divisions into folds, as many as separate it from the critical
+        depth.
+        """
+        critical, (least, most) = SPLITTING.critical_depth, SPLITTING.cross_fits
         order = np.argsort(depths, axis=None)[::2]  # every pair is there twice
         for i, j in zip(*np.unravel_index(order, depths.shape), strict=True):
             is_unclear = critical < depths[i, j] < SPLITTING.accept_above * critical
             if not is_unclear or depths.min() <= critical:
                 return
             both = (mixture.labels == i) | (mixture.labels == j)
-            again = self._mean_depth(both, mixture.labels[both] == i)
-            depths[i, j] = depths[j, i] = min(depths[i, j], again)
-
-    def _mean_depth(self, both: Array, is_above: Array) -> float:
-        """Mean over divisions into folds, as many as separate it from the critical depth."""
-        least, most = SPLITTING.cross_fits
-        depths: list[float] = []
-        while len(depths) < most:
-            depths.append(self._cross_fit(both, is_above, self._seed + len(depths)))
-            if len(depths) >= least:
-                error = float(np.std(depths, ddof=1)) / np.sqrt(len(depths))
-                difference = abs(float(np.mean(depths)) - SPLITTING.critical_depth)
-                if difference > SPLITTING.clear_errors * error:
-                    break
-        return float(np.mean(depths))
+            found: list[float] = []
+            is_clear = False
+            while len(found) < most and not is_clear:
+                seed = self._seed + len(found)
+                found.append(self._cross_fit(both, mixture.labels[both] == i, seed))
+                if len(found) >= least:
+                    error = np.std(found, ddof=1) / np.sqrt(len(found))
+                    is_clear = abs(np.mean(found) - critical) > SPLITTING.clear_errors * error
+            depths[i, j] = depths[j, i] = min(depths[i, j], np.mean(found))
 
     def _cross_fit(self, both: Array, is_above: Array, seed: int) -> float:
         """Depth of the gap between the two clusters most like the given ones, of rows `both`.
 
         Clusters are found without the rows on which they are tested.
         """
-        Z, folds = self.Z[both], list(_folds(len(is_above), seed))
+        Z, folds = self.Z[both], _folds(len(is_above), seed)
         key = (both.tobytes(), seed)
         if key not in self._pairs:
-            self._pairs[key] = [_fit_pairs(Z[outside], seed) for _, outside in folds]
+            self._pairs[key] = [_fit_pairs(Z[~inside], seed) for inside in folds]
         positions, found_above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
-        for (inside, outside), mixtures in zip(folds, self._pairs[key], strict=True):
+        for inside, mixtures in zip(folds, self._pairs[key], strict=True):
             if not mixtures:
                 return 0.0
-            same = [np.mean(m.labels.astype(bool) == is_above[outside]) for m in mixtures]
-            best = int(np.argmax(np.maximum(same, 1 - np.array(same))))
+            same = np.array([(m.labels == is_above[~inside]).mean() for m in mixtures])
+            best = int(np.argmax(np.maximum(same, 1 - same)))
             mixture, first = mixtures[best], int(same[best] > 0.5)
             points = Z[inside] @ mixture.whitening
             positions[inside] = mixture.positions(points, first, 1 - first)
@@ -253,11 +251,10 @@ def _fit_pairs(Z: Array, seed: int) -> list[TiedMixture]:
     return [mixture for mixture in mixtures if mixture is not None and mixture.count == 2]
 
 
-def _folds(n: int, seed: int) -> Iterator[tuple[Array, Array]]:
-    """Yield the rows of each fold and all others, both as masks (n,)."""
+def _folds(n: int, seed: int) -> list[Array]:
+    """The rows of each fold, as masks (n,)."""
     fold = np.random.default_rng(seed).permutation(n) % SPLITTING.folds
-    for k in range(SPLITTING.folds):
-        yield fold == k, fold != k
+    return [fold == k for k in range(SPLITTING.folds)]
 
 
 def _scaled(X: Array) -> Array:
