@@ -150,7 +150,7 @@ class KernelModel(SoftModel):
         self, chosen: Plan, rows: Any, build: Callable[..., KernelOperator] = Plan.build
     ) -> KernelOperator:
         """Store a plan, and build its operator. Print the first, and warn of a coarse second."""
-        self.plan_, self._operators = chosen, dict[str, KernelOperator]()
+        self.plan_, self._operators = chosen, {}
         self.engine_, self.kernel_ = chosen.engine, chosen.kernel
         bandwidth = getattr(self.kernel_, "bandwidth", None)
         self.bandwidth_ = np.array(bandwidth) if isinstance(bandwidth, tuple) else bandwidth
