@@ -294,10 +294,6 @@ class KernelOperator(KernelProducts):
         """Geometry of the support and centers A (m, c) over the support of another operator."""
         return other.cross(self.X).geometry(A)
 
-    def points_at(self, index: Any) -> Any:
-        """Rows of the support by their numbers; of a matrix, what new points need of it."""
-        return self.kernel.restrict(self.X, index)
-
     # Centers
 
     @cached_property
@@ -326,16 +322,18 @@ class KernelOperator(KernelProducts):
         product = self._product(columns) if product is None else product.reshape(columns.shape)
         return self._geometry_of(columns, product, center_norms(columns, product))
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
-        """Numbers of the rows that new points need, and coefficients on these: the same centers.
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
+        """The same centers for new points: numbers of rows, these points, coefficients on them.
 
         With `nonnegative`, the coefficients of an A ≥ 0 are not negative: a density stays one.
         """
         columns, _ = self._check_columns(A)
         used = np.flatnonzero(columns.any(axis=1))
         if used.size in (0, self.shape[0]):
-            return np.arange(self.shape[0]), columns
-        return used, columns[used]
+            used = np.arange(self.shape[0])
+        else:
+            columns = columns[used]
+        return used, self.kernel.restrict(self.X, used), columns
 
     def release(self) -> None:
         """Free arrays that are only needed while iterating."""

@@ -166,7 +166,7 @@ class NystroemOperator(KernelOperator):
         """Coefficients on the landmarks, (rank, c), of centers of this image."""
         return solve_triangular(self.lower, image, lower=True, trans="T", check_finite=False)
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
         """Landmarks, and the coefficients on them nearest to the centers in feature space."""
         if self.rank == 0:
             return super().compressed(A, nonnegative)
@@ -177,7 +177,8 @@ class NystroemOperator(KernelOperator):
         else:
             weights = self._landmark_weights(image)
         used = weights.any(axis=1)
-        return self.landmarks[used], weights[used].astype(self.dtype)
+        rows = self.landmarks[used]
+        return rows, self.X[rows], weights[used].astype(self.dtype)
 
     @property
     def lower(self) -> Array:

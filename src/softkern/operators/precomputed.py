@@ -49,11 +49,11 @@ class PrecomputedOperator(DenseOperator):
         """
         return _GivenValues(self, X_new, diag)
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
         """Where diagonal values differ all rows stay: fewer of them might all be equal."""
         if self.has_equal_diagonal:
             return super().compressed(A, nonnegative)
-        return np.arange(self.shape[0]), self._check_columns(A)[0]
+        return np.arange(self.shape[0]), self.X.copy(), self._check_columns(A)[0]
 
     @cached_property
     def has_equal_diagonal(self) -> bool:
