@@ -21,7 +21,6 @@ from softkern._utils.typing import Array
 from softkern.exceptions import SpectrumWarning, warn
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import resolve
-from softkern.metrics.strength import COVERED
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.clusterer import Clusterer
 from softkern.models.kernel_model import SUPPORT, KernelModel
@@ -32,7 +31,7 @@ from softkern.models.spectral_scores import (
     outlier_score,
     overlap_score,
 )
-from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
+from softkern.models.spectral_search import COVERED, SEARCH_ROWS, SpectralSearch
 from softkern.models.state_schema import Floats, Instance, Number, Spec
 from softkern.models.subset import (
     ROWS_PER_CLUSTER,
@@ -233,10 +232,8 @@ class SpectralClusterer(Clusterer, KernelModel):
             of_others = np.asarray(logs - np.log(self._total_weight), dtype=np.float64)
         else:
             of_others = self._log_share(spectrum.degree - chosen.own * operator.diag())
-        logs = scores.log_similarity.copy()
         copies = which_training_row(rows, chosen.rows, not self.kernel_.takes_points)
-        logs[copies >= 0] = of_others[copies[copies >= 0]]
-        scores = SpectralScores(self, projections=scores.projections, log_similarity=logs)
+        scores.log_similarity[copies >= 0] = of_others[copies[copies >= 0]]
         self.projections_, self.mean_similarity_ = scores.projections, scores.mean_similarity
         self._store_scores(scores)
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from softkern._utils.typing import Array
-from softkern.metrics.strength import COVERED
 from softkern.models.point_scores import PointScores
+from softkern.models.spectral_search import COVERED
 from softkern.rows import row_slices
 from softkern.rules.memberships import fuzzy, log_fuzzy
 from softkern.rules.projections import prototype_distances

@@ -25,16 +25,21 @@ number of columns makes a gap by chance.
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from softkern._utils.progress import stage
+from softkern._utils.random import child_seed
 from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
-from softkern.rows import order_by_mass
+from softkern.rows import Rows, order_by_mass
 from softkern.splitting.curvature import is_curved
 from softkern.splitting.gap_test import gap_depth
 from softkern.splitting.mixture import TiedMixture, fit_mixture
+from softkern.splitting.observations import make_continuous
 from softkern.splitting.proposals import k_means, propose, propose_pairs
 from softkern.splitting.settings import SPLITTING
 
@@ -56,6 +61,21 @@ def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
     labels = k_means(Z, count, seed)
     mixture = fit_mixture(Z, labels) if labels.max() > 0 else None
     return _by_size(labels if mixture is None or mixture.count < count else mixture.labels)
+
+
+def estimate_n_clusters(rows: Rows, random_state: Any = 0) -> int:
+    """Estimate the number of clusters with a density gap between any two, at least one.
+
+    Rows without weight are left out. All others count once, as duplicates do: these lie close
+    together, and would be clusters.
+    """
+    seed = child_seed(random_state)
+    points = rows.X[rows.canonical[0]]  # in an order that depends on the values only
+    if points.shape[0] > SPLITTING.max_rows:
+        points = points[np.sort(Rows(points).sample(SPLITTING.max_rows, seed)[0])]
+    points = points.toarray() if sp.issparse(points) else np.asarray(points)
+    with stage("the number of clusters"):
+        return 1 + int(split(make_continuous(points, seed), seed).max(initial=0))
 
 
 def separations(
