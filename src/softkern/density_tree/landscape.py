@@ -70,17 +70,7 @@ class Landscape:
     @cached_property
     def level(self) -> NDArray[np.float64]:
         """Levels of the nodes, (n,)."""
-        return np.asarray(self.levels(self.nodes), dtype=np.float64)
-
-    def levels(self, points: Array) -> Array:
-        """Levels of any points, (m,)."""
-        levels: Array = self.model.score_samples(points)
-        return levels
-
-    def operator_of(self, points: Array, kernel: Kernel) -> KernelOperator:
-        """The operator of points and a kernel, for products and new points."""
-        operator: KernelOperator = self.model.plan_.prediction_operator(points, kernel)
-        return operator
+        return np.asarray(self.model.score_samples(self.nodes), dtype=np.float64)
 
     @cached_property
     def own(self) -> Array:
@@ -93,7 +83,7 @@ class Landscape:
         square = self.kernel.squared()
         if square is None or self.kernel.log2_square_ratio is None:
             return None
-        return self.operator_of(self.nodes, square)
+        return self.model.plan_.prediction_operator(self.nodes, square)
 
     @cached_property
     def variance(self) -> Array | None:
@@ -129,7 +119,9 @@ class Landscape:
             require_complete_memory(n)
             if not isinstance(self.kernel, Gaussian):
                 return self._spanning(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
-        pairs = neighbor_pairs(Z, self.operator_of(self.nodes, self.kernel).near_rows)
+        pairs = neighbor_pairs(
+            Z, self.model.plan_.prediction_operator(self.nodes, self.kernel).near_rows
+        )
         known = self._spanning(Z, pairs, least)
         if not is_complete:
             return known
@@ -142,7 +134,9 @@ class Landscape:
         if self.nodes.dtype == np.float64 and isinstance(self.kernel, Gaussian):
             # in single precision, around the middle of the nodes
             middle = np.median(self.nodes, axis=0)
-            rough = self.operator_of((self.nodes - middle).astype(np.float32), self.kernel)
+            rough = self.model.plan_.prediction_operator(
+                (self.nodes - middle).astype(np.float32), self.kernel
+            )
             coefficients = self.coefficients.astype(np.float32)
 
             def rough_levels(points: Array) -> Array:
@@ -150,7 +144,9 @@ class Landscape:
                 return np.asarray(near.log_product(coefficients), dtype=np.float64)
 
             screen = rough_levels
-        return spanning_segments(self.nodes, pairs, counts, self.level, self.levels, screen)
+        return spanning_segments(
+            self.nodes, pairs, counts, self.level, self.model.score_samples, screen
+        )
 
     def tree(
         self, graph: str = "knn", segment_points: int = 20, *, caution: float = 1.0

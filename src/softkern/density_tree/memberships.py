@@ -42,12 +42,14 @@ def membership_kernel(landscape: Landscape, labels: Array, seed: Any = 0) -> Ker
     spread = np.sqrt(np.average(squares, axis=0, weights=weight))
     narrow = np.broadcast_to(landscape.bandwidth, spread.shape)
 
+    operator_of = landscape.model.plan_.prediction_operator
+
     def widened(times: float) -> Kernel:
         return kernel.with_bandwidth(np.clip(times * narrow, narrow, np.maximum(narrow, spread)))
 
     def clear(times: float) -> Array:
         """Return the shares of all points, and of each cluster, clearly in their cluster."""
-        mass = landscape.operator_of(points, widened(times)) @ columns.astype(points.dtype)
+        mass = operator_of(points, widened(times)) @ columns.astype(points.dtype)
         own = np.take_along_axis(mass, number[:, None], axis=1)[:, 0]
         np.put_along_axis(mass, number[:, None], 0, axis=1)
         is_clear = own > CLEARLY * mass.max(axis=1)

@@ -28,7 +28,6 @@ from softkern.density_tree.tree import (
     AlphaTree,
     drop_small,
     histogram_valley,
-    number_by_mass,
     rejection_level,
 )
 from softkern.kernels import Gaussian, Kernel, select_bandwidth
@@ -43,7 +42,7 @@ from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Instance, KernelSpec, Number, Spec
 from softkern.operators.base import KernelOperator
 from softkern.planning.engines import prediction_parameters
-from softkern.rows import Rows, reduce_weights
+from softkern.rows import Rows, number_by_mass, reduce_weights
 
 COMPLETE_LIMIT = 2000  # points up to which all pairs are examined
 

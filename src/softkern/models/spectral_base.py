@@ -124,8 +124,6 @@ class SpectralClusterer(Clusterer, KernelModel):
             random_state=self._fit_seed,
         )
         kernel.check(rows.X)
-        if hasattr(self, "search_"):  # of an earlier fit
-            del self.search_
         if self.n_clusters == 1 or not (is_open or self.n_clusters == "auto"):
             self.n_clusters_ = int(self.n_clusters)
             return kernel
@@ -185,9 +183,8 @@ class SpectralClusterer(Clusterer, KernelModel):
         """
         k, part = self.n_clusters_, spectrum.takes_part
         codes = codes_of(spectrum.projections[part], mass[part], k, self.assignment)
-        ties = 0
-        if self.assignment == "codebook":
-            ties = tied_words(spectrum.projections[part], mass[part], k)
+        is_codebook = self.assignment == "codebook"
+        ties = tied_words(spectrum.projections[part], mass[part], k) if is_codebook else 0
         if ties:
             warn(
                 f"{ties} more sign patterns are as frequent as the last of the n_clusters={k} that "

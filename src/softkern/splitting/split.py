@@ -35,7 +35,7 @@ from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
 from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
-from softkern.rows import Rows, order_by_mass
+from softkern.rows import Rows, number_by_mass
 from softkern.splitting.curvature import is_curved
 from softkern.splitting.gap_test import gap_depth
 from softkern.splitting.mixture import TiedMixture, fit_mixture
@@ -289,12 +289,9 @@ def _scaled(X: Array) -> Array:
     return np.asarray(Z * np.minimum(1, most / np.maximum(length, 1e-300))[:, None])
 
 
-def _by_size(labels: Array) -> NDArray[np.intp]:
+def _by_size(labels: Array) -> NDArray[np.int64]:
     """Number clusters by decreasing size, equal ones by their first row."""
-    _, first, place, counts = np.unique(
-        labels, return_index=True, return_inverse=True, return_counts=True
-    )
-    return np.argsort(order_by_mass(counts, -first))[place]
+    return number_by_mass(labels, np.ones(len(labels)), -np.arange(len(labels)))
 
 
 def _is_same(labels: Array, other: Array) -> bool:
