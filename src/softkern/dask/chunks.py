@@ -31,13 +31,12 @@ def map_rows(
     numbers (b,) as `number`. `like` has the dtype of the result and, after the first axis, its
     shape. `name` is shown on Dask's dashboard.
     """
-    result: dict[str, Any] = {"dtype": like.dtype, "meta": np.empty((0,) * like.ndim, like.dtype)}
-    if like.ndim == 1:
-        result |= {"drop_axis": 1}
-    else:
-        result |= {"chunks": (X.chunks[0], (like.shape[1],))}
-    options = {"function": function, "numbered": numbered, **fixed}
-    return X.map_blocks(_apply_block, *others, token=f"softkern-{name}", **result, **options)
+    shape: dict[str, Any] = {"drop_axis": 1}
+    if like.ndim == 2:
+        shape = {"chunks": (X.chunks[0], (like.shape[1],))}
+    options = {"function": function, "numbered": numbered, **_broadcast_all(fixed)}
+    token = f"softkern-{name}"
+    return X.map_blocks(_apply_block, *others, token=token, meta=like, **shape, **options)
 
 
 def _apply_block(
@@ -59,6 +58,10 @@ def _apply_block(
     if numbered:
         fixed["number"] = chunk_rows(block_info)
     return function(X, *others, **fixed)
+
+
+def _broadcast_all(fixed: dict[str, Any]) -> dict[str, Any]:
+    return {name: broadcast(value) for name, value in fixed.items()}
 
 
 def chunk_rows(block_info: Any) -> NDArray[np.int64]:
@@ -117,7 +120,7 @@ class TableChunks:
         import dask.array as da
         from dask import delayed
 
-        fixed = {name: broadcast(value) for name, value in fixed.items()}
+        fixed = _broadcast_all(fixed)
         arrays = [
             da.from_delayed(delayed(function)(part, **fixed), (n, *like.shape[1:]), like.dtype)
             for part, n in zip(self.parts, self.lengths, strict=True)
@@ -127,25 +130,25 @@ class TableChunks:
 
 def map_tables(
     function: Callable[..., Any],
-    parts: Sequence[tuple[Any, ...]],
+    parts: Sequence[Sequence[Any]],
     lengths: Sequence[int],
-    example: tuple[Any, ...],
+    example: Sequence[Any],
     **fixed: Any,
 ) -> Any:
-    """Apply a function of lazy values that returns a table to every part, lazily.
+    """Apply a function that returns a table to the lazy parts of its arguments, lazily.
 
     The result is a Dask dataframe, indexed by row number. `lengths` are the rows of each part, and
-    `example` holds values of one row, which show the columns of the result.
+    `example` holds arguments of one row, which show the columns of the result.
     """
     import dask.dataframe as dd
     from dask import delayed
 
     like = function(*example, **fixed).iloc[:0]
     starts = [int(start) for start in np.cumsum([0, *lengths])]
-    fixed = {name: broadcast(value) for name, value in fixed.items()}
+    fixed = _broadcast_all(fixed)
     tables = [
-        delayed(_numbered_table)(function, start, *part, **fixed)
-        for start, part in zip(starts, parts, strict=False)
+        delayed(_numbered_table)(function, start, *values, **fixed)
+        for start, *values in zip(starts, *parts, strict=False)
     ]
     return dd.from_delayed(tables, meta=like, divisions=(*starts[:-1], starts[-1] - 1))
 

@@ -48,7 +48,8 @@ class DistributedOperator(KernelOperator):
         self, kernel: Kernel, rows: ChunkedRows, local: Local, sample: KernelOperator | None = None
     ) -> None:
         self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
-        self.dtype = rows.X.dtype
+        self.dtype, self.shape = rows.X.dtype, (rows.X.shape[0], rows.X.shape[0])
+        self.features = None  # distances follow from products
         kernel.check(rows.subsample.X)
         self.sample = local(rows.subsample.X) if sample is None else sample
         self.approximation_error = self.sample.approximation_error
@@ -123,11 +124,6 @@ class DistributedOperator(KernelOperator):
         """Kernel value of every row with itself, (n,)."""
         like = np.empty(0, dtype=self.dtype)
         return map_rows(self.kernel.diag, self.X, name="diagonal", like=like)
-
-    @property
-    def features(self) -> None:
-        """None, since distances follow from products."""
-        return
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
         """Numbers of all rows with a nonzero coefficient, and the coefficients."""

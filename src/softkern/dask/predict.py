@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.typing import Array
 from softkern.dask.chunks import TableChunks, map_rows
-from softkern.dask.cluster import broadcast
 from softkern.dask.rows import row_chunks
 from softkern.exceptions import DataError
 from softkern.models.state_schema import row_methods
@@ -21,7 +20,7 @@ def apply_method(model: Any, method: str, X: Any) -> Any:
     check_is_fitted(model)
     if getattr(model, "preparation_", None) is not None:
         table = TableChunks.of(X)
-        return map_table_method(without_rows(model), method, table, table.sample(1)[1])
+        return map_method(worker_copy(model), method, table, table.sample(1)[1])
     names, expected = getattr(X, "columns", None), getattr(model, "feature_names_in_", None)
     if names is not None and expected is not None and list(names) != list(expected):
         raise DataError(
@@ -47,27 +46,25 @@ def without_rows(model: Any) -> Any:
 
 
 def worker_copy(model: Any) -> Any:
-    """Copy a fitted model for workers, whose chunks are arrays without column names."""
+    """Copy a fitted model for workers, whose chunks of arrays have no column names."""
     small = without_rows(model)
-    vars(small).pop("feature_names_in_", None)
+    if getattr(model, "preparation_", None) is None:
+        vars(small).pop("feature_names_in_", None)
     return small
 
 
-def map_method(small: Any, method: str, X: Any) -> Any:
-    """Apply a method of a model that `worker_copy` returned to the chunks of X."""
-    like = np.asarray(getattr(small, method)(small.support_vectors_[:1]))
-    fixed = {"model": broadcast(small), "method": method}
-    return map_rows(_call, X, name=method.replace("_", "-"), like=like[:0], **fixed)
+def map_method(small: Any, method: str, X: Any, example: Any = None) -> Any:
+    """Apply a method of a `worker_copy` to the chunks of an array or a table, lazily.
+
+    `example` is one row of a table.
+    """
+    is_table = isinstance(X, TableChunks)
+    like = np.asarray(getattr(small, method)(example if is_table else small.support_vectors_[:1]))
+    if is_table:
+        return X.map_rows(_call, like[:0], model=small, method=method)
+    name = method.replace("_", "-")
+    return map_rows(_call, X, name=name, like=like[:0], model=small, method=method)
 
 
 def _call(X: Array, model: Any, method: str) -> Array:
     return np.asarray(getattr(model, method)(X))
-
-
-def map_table_method(small: Any, method: str, table: TableChunks, example: Any) -> Any:
-    """Apply a method of a model that prepares its data to the parts of a table.
-
-    `example` is one row of the table.
-    """
-    like = np.asarray(getattr(small, method)(example))
-    return table.map_rows(_call, like[:0], model=small, method=method)

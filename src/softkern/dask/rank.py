@@ -28,13 +28,11 @@ def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> Rank
         table = _rank_training(model, ranker)
     elif getattr(model, "preparation_", None) is not None:
         chunks = TableChunks.of(X)
-        parts = [(part,) for part in chunks.parts]
-        example = (chunks.sample(1)[1],)
-        table = map_tables(_rank_new, parts, chunks.lengths, example, ranker=ranker)
+        example = chunks.sample(1)[1]
+        table = map_tables(_rank_new, [chunks.parts], chunks.lengths, [example], ranker=ranker)
     else:
         X = row_chunks(X)
-        parts = [(block,) for block in X.to_delayed().ravel()]
-        table = map_tables(_rank_new, parts, X.chunks[0], (_example(X),), ranker=ranker)
+        table = map_tables(_rank_new, [_blocks(X)], X.chunks[0], [_example(X)], ranker=ranker)
     table = table.drop(columns=list(RANKS))
     return RankedChunks(_top_rows(table, n_top), table)
 
@@ -42,13 +40,14 @@ def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> Rank
 def _rank_training(model: Any, ranker: Ranker) -> Any:
     columns = [getattr(model, f"{name}_", None) for name in PARTS]
     lengths = next(column for column in columns if column is not None).chunks[0]
-    blocks = (
-        [None] * len(lengths) if column is None else column.to_delayed().ravel()
-        for column in columns
-    )
-    example = tuple(None if column is None else _example(column) for column in columns)
-    parts = list(zip(*blocks, strict=True))
+    parts = [[None] * len(lengths) if column is None else _blocks(column) for column in columns]
+    example = [None if column is None else _example(column) for column in columns]
     return map_tables(_rank_scored, parts, lengths, example, ranker=ranker)
+
+
+def _blocks(array: Any) -> list[Any]:
+    blocks: list[Any] = array.to_delayed().ravel().tolist()
+    return blocks
 
 
 def _example(array: Any) -> Array:

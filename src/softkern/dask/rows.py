@@ -83,19 +83,24 @@ def row_chunks(X: Any) -> Any:
                 f"column {', '.join(bad[:5])} is not numeric, and models need Dask dataframes of "
                 "numbers: drop or encode it. `softkern analyze` prepares columns."
             )
-        X = X.to_dask_array(lengths=True)
+    X = _with_known_chunks(X)
     if X.ndim != 2:
         raise DataError(f"X must be a 2D array, got {X.ndim} dimensions; reshape it.")
     if np.dtype(X.dtype).kind not in "biuf":
         raise DataError(f"X has dtype {X.dtype}; it must hold numbers.")
-    if np.isnan(X.shape[0]):
-        X = X.compute_chunk_sizes()
     if 0 in X.shape:
         raise DataError(f"X has shape {X.shape}; at least one row and one column are needed.")
     if 0 in X.chunks[0]:
         X = X.rechunk((tuple(rows for rows in X.chunks[0] if rows), -1))
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
     return X.rechunk({1: -1}).astype(dtype)
+
+
+def _with_known_chunks(data: Any) -> Any:
+    """Convert Dask data to an array whose chunks have known sizes."""
+    if hasattr(data, "to_dask_array"):
+        return data.to_dask_array(lengths=True)
+    return data.compute_chunk_sizes() if np.isnan(data.shape).any() else data
 
 
 def _weights(sample_weight: Any, X: Any) -> Any:
@@ -105,12 +110,9 @@ def _weights(sample_weight: Any, X: Any) -> Any:
     chunks = (X.chunks[0],)
     if sample_weight is None:
         return da.ones(X.shape[0], chunks=chunks, dtype=np.float64)
-    if hasattr(sample_weight, "to_dask_array"):
-        sample_weight = sample_weight.to_dask_array(lengths=True)
     if not is_dask(sample_weight):
         sample_weight = da.from_array(np.asarray(sample_weight, dtype=np.float64))
-    if np.isnan(sample_weight.shape).any():
-        sample_weight = sample_weight.compute_chunk_sizes()
+    sample_weight = _with_known_chunks(sample_weight)
     if sample_weight.shape != (X.shape[0],):
         raise DataError(
             f"sample_weight has shape {sample_weight.shape}, but X has {X.shape[0]} rows; "

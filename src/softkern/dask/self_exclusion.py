@@ -29,8 +29,9 @@ from softkern.models.two_scale_scores import (
 
 def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Array:
     """Outlier scores of training rows, each without its own part in the centers, (b,)."""
-    if isinstance(model, OneClassPCM):
-        return _density_scores(X, own, number, model)
+    if isinstance(model, OneClassPCM) and model._wide_kernel is not None:
+        near, far = _surprisals(X, own, number, model).T
+        return combine_scales(near, far, model._score_scaling)
     scores = model.score_points(X)
     if model.kernel_.decays:
         logs, product = scores.log_similarities, scores.geometry.product
@@ -38,22 +39,10 @@ def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Arr
     return np.asarray(scores.outlier_scores)
 
 
-def _density_scores(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:
-    if not model.kernel_.decays:
-        return np.asarray(model.outlier_scores(X))
-    if model._wide_kernel is not None:
-        near, far = _surprisals(X, own, number, model).T
-        return combine_scales(near, far, model._score_scaling)
-    rows = model._cross(X)
-    product = rows @ model._columns
-    logs = rows.log_product(model._columns, product)
-    return np.asarray(-_exclude_self(model, logs, own, number, model._columns, product)[:, 0])
-
-
 def _surprisals(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:
     """−log densities of training rows at two scales, (b, 2), the narrow one without the row."""
-    rows = model._cross(X)
-    narrow, wide = model._log_densities(rows, rows @ model._columns)
+    scores: Any = model.score_points(X)
+    narrow, wide = scores.log_densities
     logs, coefficients = narrow[:, None], model._inlier_coef[:, None]
     others = _exclude_self(model, logs, own, number, coefficients, np.exp(logs))[:, 0]
     background = log_background_density(wide, narrow, model._max_duplicate_share)
@@ -73,8 +62,7 @@ def _exclude_self(
     inside = np.flatnonzero(model.support_[place] == number)
     others, served = logs.copy(), model._stored_operator()
     for k, a in enumerate(A.T):
-        part = served.log_product_of_others(a, a, product[inside, k], place[inside])
-        others[inside, k] = part
+        others[inside, k] = served.log_product_of_others(a, a, product[inside, k], place[inside])
     return others
 
 

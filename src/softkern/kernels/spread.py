@@ -42,24 +42,21 @@ def robust_spread(
     for strip in row_slices(spread.size, STRIP):
         columns = sample[:, strip].toarray() if sp.issparse(sample) else sample[:, strip]
         columns = np.asarray(columns, dtype=np.float64)
+        shares = (0.01, 0.1, 0.5, 0.9, 0.99)
+        quantiles = np.apply_along_axis(lower_quantile, 0, columns, weight, shares)  # (5, d)
+        low, q10, middle, q90, high = quantiles
+        quantile_range = (q90 - q10) / NORMAL_RANGE
+        inner = standard_deviation(np.clip(columns, low, high), weight)
+        is_mostly_one = np.average(columns == middle, axis=0, weights=weight) > 0.5
+        is_small = is_mostly_one & (quantile_range < SMALL_RANGE * inner)
+        width = np.where(is_small, inner, quantile_range)
+        is_rounding = width <= NOISE * np.maximum(np.abs(low), np.abs(high))
+        whole = standard_deviation(columns, weight)
+        is_constant = whole <= NOISE * np.abs(columns).max(axis=0)
+        width = np.where(is_rounding, np.where(is_constant, 1.0, whole), width)
         steps = _median_steps(columns, 2, min(FEWEST_STEPS, index.size) - 1)
-        spread[strip] = np.maximum(_column_spread(columns, weight), steps)
+        spread[strip] = np.maximum(width, steps)
     return spread
-
-
-def _column_spread(columns: Array, weight: Array) -> NDArray[np.float64]:
-    shares = (0.01, 0.1, 0.5, 0.9, 0.99)
-    quantiles = np.apply_along_axis(lower_quantile, 0, columns, weight, shares)  # (5, d)
-    low, q10, middle, q90, high = quantiles
-    quantile_range = (q90 - q10) / NORMAL_RANGE
-    inner = standard_deviation(np.clip(columns, low, high), weight)
-    is_mostly_one = np.average(columns == middle, axis=0, weights=weight) > 0.5
-    is_small = is_mostly_one & (quantile_range < SMALL_RANGE * inner)
-    spread = np.where(is_small, inner, quantile_range)
-    is_rounding = spread <= NOISE * np.maximum(np.abs(low), np.abs(high))
-    whole = standard_deviation(columns, weight)
-    is_constant = whole <= NOISE * np.abs(columns).max(axis=0)
-    return np.where(is_rounding, np.where(is_constant, 1.0, whole), spread)
 
 
 def column_steps(rows: Rows, random_state: Any) -> NDArray[np.float64]:

@@ -28,7 +28,7 @@ from softkern.models.auto_decision import Search, print_lines
 from softkern.models.base import FIT_ATTRIBUTES, SoftModel
 from softkern.models.clusterer import Clusterer
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import TABLE, TEXTS, Indices, Instance, Number, Spec
+from softkern.models.state_schema import Check, Indices, Number, Spec, Typed, table_problem
 from softkern.rows import Rows, check_weights, reduce_weights
 
 if TYPE_CHECKING:
@@ -178,15 +178,15 @@ history_
         **SoftModel._parameter_constraints,
     }
     _fitted: ClassVar[dict[str, Spec]] = {
-        "preparation_": Instance("TablePreparation", nullable=True),
-        "notes_": TEXTS,
-        "model_": Instance("KernelModel", nullable=True),
-        "one_class_": Instance("OneClassPCM", nullable=True),
-        "reason_": Instance("str"),
+        "preparation_": Typed("TablePreparation", nullable=True),
+        "notes_": Typed(list[str]),
+        "model_": Typed("KernelModel", nullable=True),
+        "one_class_": Typed("OneClassPCM", nullable=True),
+        "reason_": Typed(str),
         "repeats_": Number(low=0, whole=True),
-        "_comparison": TABLE,
-        "_coordinates": Instance("Coordinates", nullable=True),
-        "_noise_radius": Instance("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
+        "_comparison": Check(table_problem),
+        "_coordinates": Typed("Coordinates", nullable=True),
+        "_noise_radius": Typed("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
         "_columns": Indices("c", nullable=True, optional=True, stored_as="clusters"),
     }
 
@@ -219,15 +219,13 @@ history_
         -------
         self : AutoClustering
         """
-        if self.prepare is False:
+        if self.prepare is False or is_dask(X):
             super().fit(X, y, sample_weight)
-            self.preparation_: Any = None
-            self.notes_: list[str] = []
+            if self.prepare is False:
+                self.preparation_: Any = None
+                self.notes_: list[str] = []
             return self
         self._validate_params()
-        if is_dask(X):
-            self._forget_fit()
-            return self._fit_dask(X, sample_weight)
         # the only import of softkern.tables from the library
         from softkern.tables.preparation import PreparedTable, TablePreparation
 

@@ -29,10 +29,9 @@ from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import overlap
 from softkern.solvers.collapse import coinciding
-from softkern.solvers.initialization import INITS, best_fuzzy
+from softkern.solvers.initialization import INITS
 from softkern.solvers.steps import Solution
 
 __all__ = ["CenterClusterer", "Clusterer"]
@@ -123,9 +122,16 @@ class CenterScores(KernelScores):
 
     @cached_property
     def overlap_scores(self) -> Array:
-        model = self._model
-        energies = model._energies(self.geometry)
-        return overlap(energies, self.labels, model._energies(model._center_geometry()))
+        model, inner = self._model, self._model._inner
+        features = self.rows.support.features
+        if features is None:
+            norms = np.diagonal(inner)
+            distances = np.maximum(norms[:, None] + norms - 2 * inner, 0)
+        else:  # far from the origin inner products have no digits left
+            vectors = on_host(features.centers(self.columns)).T
+            distances = np.square(vectors[:, None] - vectors).sum(axis=-1)
+        at_centers = model._energies(Geometry(inner, model._norms, distances))
+        return overlap(model._energies(self.geometry), self.labels, at_centers)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -191,30 +197,13 @@ class CenterClusterer(Clusterer, KernelModel):
 
         self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
 
-    def _best_start(
-        self, operator: KernelOperator, rule: Fuzzy | OutlierFuzzy, weight: Array
-    ) -> Solution:
-        """Return the best of `n_init` loosely converged runs of a fuzzy rule."""
-        return best_fuzzy(
-            operator,
-            rule,
-            weight,
-            self.n_clusters_,
-            draw=INITS[self.init],
-            n_init=self.n_init if self.n_clusters_ > 1 else 1,
-            max_iter=self.max_iter,
-            random_state=self._fit_seed,
-        )
-
     def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
         """Store the centers, and score the training samples as new samples are scored."""
         self._store_solution(operator, solution)
         if operator.is_exact_support:
             operator.release()
         A = solution.coefficients
-        scores = self._score_fitted(operator, A, solution.geometry, weight)
-        self._store_scores(scores)
-        self._calibrate(scores.geometry, weight)
+        self._store_scores(self._score_fitted(operator, A, solution.geometry, weight))
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
         """Store the centers and how the loop went."""
@@ -225,20 +214,6 @@ class CenterClusterer(Clusterer, KernelModel):
             self._inner = np.asarray(A.T @ geometry.product)
         else:
             self._inner = np.asarray(self._columns.T @ (self._stored_operator() @ self._columns))
-
-    def _calibrate(self, geometry: Geometry, weight: Any) -> None:
-        """Set what new samples need of the geometry of all training samples."""
-
-    def _center_geometry(self) -> Geometry:
-        """Return the geometry of the centers relative to each other."""
-        features = self._stored_operator().features
-        if features is None:
-            norms = np.diagonal(self._inner)
-            distances = np.maximum(norms[:, None] + norms - 2 * self._inner, 0)
-        else:  # far from the origin inner products have no digits left
-            vectors = on_host(features.centers(self._columns)).T
-            distances = np.square(vectors[:, None] - vectors).sum(axis=-1)
-        return Geometry(self._inner, self._norms, distances)
 
     def _warn_of_coinciding(self, coefficients: Array, remedy: str) -> None:
         """Warn where fewer clusters than requested are distinct."""

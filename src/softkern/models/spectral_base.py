@@ -32,7 +32,7 @@ from softkern.models.spectral_scores import (
     overlap_score,
 )
 from softkern.models.spectral_search import COVERED, SEARCH_ROWS, SpectralSearch
-from softkern.models.state_schema import Floats, Instance, Number, Spec
+from softkern.models.state_schema import Floats, Number, Spec, Typed
 from softkern.models.subset import (
     ROWS_PER_CLUSTER,
     TrainingRows,
@@ -90,7 +90,7 @@ class SpectralClusterer(Clusterer, KernelModel):
         "prototypes_": Floats("cq"),
         "codes_": Floats("cq"),
         "mean_similarity_": Floats("n", low=0, method="mean_similarity"),
-        "search_": Instance("SpectralSearch", nullable=True, optional=True),
+        "search_": Typed("SpectralSearch", optional=True),
         "_degree_coef": Floats("s"),
         "_total_weight": Number(low=0, above=True),
     }

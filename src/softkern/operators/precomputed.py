@@ -22,7 +22,14 @@ class PrecomputedOperator(DenseOperator):
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         super().__init__(kernel, X)
-        _check_symmetric(self.X)
+        allowed = ASYMMETRY * np.finfo(self.dtype).eps * self._largest_value()
+        for block in row_blocks(self.shape[0], self.shape[0], self.X.itemsize):
+            gap = float(np.abs(self.X[block] - self.X[:, block].T).max())
+            if gap > allowed:
+                raise ValueError(
+                    f"the precomputed kernel is not symmetric: entries differ from their mirror by "
+                    f"up to {gap:.3g}. Give (K + K.T) / 2."
+                )
 
     @cached_property
     def gram(self) -> Array:
@@ -56,7 +63,7 @@ class PrecomputedOperator(DenseOperator):
         return bool(np.allclose(self._diagonal, self._diagonal[0], rtol=1e-6, atol=0))
 
     def _largest_value(self) -> float:
-        return _largest(self.gram)
+        return max(float(self.X.max()), -float(self.X.min()))  # without a second matrix
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
@@ -89,20 +96,3 @@ class _GivenValues(CrossOperator):
                 "differ from each other. Give cross(X_new, diag=...)."
             )
         return self._given
-
-
-def _check_symmetric(gram: Array) -> None:
-    """Raise a ValueError for a matrix that is not symmetric, a block of rows at a time."""
-    allowed = ASYMMETRY * np.finfo(gram.dtype).eps * _largest(gram)
-    for block in row_blocks(len(gram), len(gram), gram.itemsize):
-        gap = float(np.abs(gram[block] - gram[:, block].T).max())
-        if gap > allowed:
-            raise ValueError(
-                f"the precomputed kernel is not symmetric: entries differ from their mirror by up "
-                f"to {gap:.3g}. Give (K + K.T) / 2."
-            )
-
-
-def _largest(gram: Array) -> float:
-    """The largest absolute value, without a second matrix."""
-    return max(float(gram.max()), -float(gram.min()))

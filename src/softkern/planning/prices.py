@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from softkern._utils.memory import available_memory
 from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK
 from softkern.operators.work import Cost
-from softkern.planning.engines import BUILT_IN, ENGINES, Engine, exact_engine
+from softkern.planning.engines import BUILT_IN, ENGINES, Engine
 from softkern.planning.text import bytes_in_words
 
 MEMORY_SHARE = 0.8  # of the available memory
@@ -54,103 +55,107 @@ def is_small(problem: ProblemSize) -> bool:
         and values * (1 + problem.n_vectors) <= SMALL_MULTIPLICATIONS
         and problem.kernel.takes_points
         and tuple(ENGINES) == BUILT_IN
-        and exact_engine(problem) is not ENGINES["features"]
+        and ENGINES["features"].operator.unsupported_reason(problem) is not None
     )
 
 
-class Prices:
-    """Costs of all engines for a problem, seconds of all products, and reasons against engines."""
+@dataclass(frozen=True)
+class Price:
+    """What an engine takes for a problem, and what speaks against it."""
 
-    def __init__(
-        self, problem: ProblemSize, options: dict[str, Any], limit: int, accelerate: bool = False
-    ) -> None:
-        self.problem, self.limit = problem, limit
-        self.reasons: dict[str, str] = {}
-        self.costs: dict[str, Cost] = {}
-        self.crowded: set[str] = set()  # too large for the memory of their device
-        for name, engine in ENGINES.items():
-            reason = engine.unsupported_reason(problem, options)
-            if reason is not None:
-                self.reasons[name] = reason
-                continue
-            self.costs[name] = cost = loop_cost(engine, problem, options)
-            free = engine.device_memory(**engine.known(options))
-            if free is not None and cost.device > MEMORY_SHARE * free:
-                self.crowded.add(name)
-        if not self.costs:
-            reasons = "; ".join(f"{name}: {reason}" for name, reason in self.reasons.items())
-            raise ValueError(f"no engine can do this. {reasons}.")
-        self.rank = 0  # of a factor that accelerates the loop
-        if accelerate and LOW_RANK in self.costs:
-            # a factor may need twice the rank that the sample shows
-            rank = rank_for(problem, FACTOR_TOLERANCE, RANK_SAMPLE)
-            self.rank = DEFAULT_RANK if rank is None else min(2 * rank, DEFAULT_RANK)
-        self.factors: dict[str, Cost] = {}  # of engines whose loop they make faster
-        self.times = {name: self._seconds(name, cost) for name, cost in self.costs.items()}
+    engine: Engine
+    obstacle: str = ""  # why it cannot be used, or does not fit
+    cost: Cost | None = None  # with the loop's arrays; None where it cannot be used
+    seconds: float = np.inf  # of the set-up and all products, on the reference machine
+    is_crowded: bool = False  # whether it exceeds the memory that is free on its device
+    # Low-rank factor with which the loop is faster, and its rank
+    factor: Cost | None = None
+    rank: int = 0
 
-    def _seconds(self, name: str, cost: Cost) -> float:
-        """Seconds of all products on the reference machine, with a factor where that is faster."""
-        products = self.problem.products
-        engine, seconds = ENGINES[name], cost.total(products)
-        if not self.rank or not engine.is_exact:
-            return seconds
-        factor = engine.factor_cost(self.problem, self.rank)
-        faster = cost.setup + EXACT_STEPS * cost.product + factor.total(products)
-        if cost.memory + factor.memory > self.limit or seconds <= FACTOR_GAIN * faster:
-            return seconds
-        self.factors[name] = factor
-        return faster
-
-    def choose(self, patience: float) -> str:
-        """Return the fastest engine that fits, or the smallest one if none does.
-
-        An exact engine is preferred unless it takes longer than `patience`.
-        """
-        fitting = {
-            name: self.times[name]
-            for name, cost in self.costs.items()
-            if cost.memory <= self.limit and name not in self.crowded
-        }
-        if not fitting:
-            return min(self.costs, key=lambda name: self.costs[name].memory)
-        exact = {name: time for name, time in fitting.items() if ENGINES[name].is_exact} or fitting
-        best = min(exact, key=exact.__getitem__)
-        return best if exact[best] <= patience else min(fitting, key=fitting.__getitem__)
-
-    def require(self, name: str) -> None:
-        """Raise an error where an engine cannot be used."""
-        if name not in self.costs:
-            raise ValueError(f"engine={name!r} cannot be used here: {self.reasons[name]}.")
-        if name in self.crowded:
+    def require(self, n: int) -> None:
+        """Raise an error where the engine cannot be used."""
+        if self.cost is None:
+            raise ValueError(f"engine={self.engine.name!r} cannot be used here: {self.obstacle}.")
+        if self.is_crowded:
             raise MemoryError(
-                f"engine={name!r} needs {bytes_in_words(self.costs[name].device)} on its device "
-                f"for n = {self.problem.n:,}, more than is free there; use another engine, or "
-                "fewer rows."
+                f"engine={self.engine.name!r} needs {bytes_in_words(self.cost.device)} on its "
+                f"device for n = {n:,}, more than is free there; use another engine, or fewer rows."
             )
 
-    def candidates(self, chosen: str, is_requested: bool) -> tuple[Candidate, ...]:
-        """All engines with their costs, and the reasons beside the chosen one."""
-        table = []
-        for name, engine in ENGINES.items():
-            if name in self.reasons:
-                table.append(Candidate(name, None, self.reasons[name]))
-            elif name in self.crowded:
-                reason = "over the memory that is free on its device"
-                table.append(Candidate(name, self.costs[name], reason))
-            else:
-                reason = self._reason(name, chosen, is_requested)
-                table.append(Candidate(name, self.costs[name], reason, engine.speed()))
-        return tuple(table)
 
-    def _reason(self, name: str, chosen: str, is_requested: bool) -> str:
-        if self.costs[name].memory > self.limit:
-            return f"over the memory limit of {bytes_in_words(self.limit)}"
-        if name == chosen:
-            return "as requested" if is_requested else "chosen"
-        if ENGINES[chosen].is_exact and not ENGINES[name].is_exact:
-            return "its error is known only afterwards"
-        slower = self.times[name] / max(self.times[chosen], 1e-9)
-        return f"{slower:.3g} × the time" if slower >= 1 else "not requested"
+def price_engines(
+    problem: ProblemSize, options: dict[str, Any], limit: int, accelerate: bool = False
+) -> dict[str, Price]:
+    """Price all engines, with a low-rank factor if `accelerate` where that is faster."""
+    rank = 0
+    if accelerate and ENGINES[LOW_RANK].unsupported_reason(problem, options) is None:
+        shown = rank_for(problem, FACTOR_TOLERANCE, RANK_SAMPLE)
+        # a factor may need twice the rank that the sample shows
+        rank = DEFAULT_RANK if shown is None else min(2 * shown, DEFAULT_RANK)
+    prices = {
+        name: _price(engine, problem, options, limit, rank) for name, engine in ENGINES.items()
+    }
+    if all(price.cost is None for price in prices.values()):
+        reasons = "; ".join(f"{name}: {price.obstacle}" for name, price in prices.items())
+        raise ValueError(f"no engine can do this. {reasons}.")
+    return prices
+
+
+def _price(
+    engine: Engine, problem: ProblemSize, options: dict[str, Any], limit: int, rank: int
+) -> Price:
+    """Price an engine. `rank` is that of a low-rank factor, 0 for none."""
+    reason = engine.unsupported_reason(problem, options)
+    if reason is not None:
+        return Price(engine, reason)
+    cost = loop_cost(engine, problem, options)
+    obstacle, free = "", engine.device_memory(**engine.known(options))
+    is_crowded = free is not None and cost.device > MEMORY_SHARE * free
+    if is_crowded:
+        obstacle = "over the memory that is free on its device"
+    elif cost.memory > limit:
+        obstacle = f"over the memory limit of {bytes_in_words(limit)}"
+    price = Price(engine, obstacle, cost, cost.total(problem.products), is_crowded)
+    if not rank or not engine.is_exact:
+        return price
+    factor = engine.factor_cost(problem, rank)
+    faster = cost.setup + EXACT_STEPS * cost.product + factor.total(problem.products)
+    if cost.memory + factor.memory > limit or price.seconds <= FACTOR_GAIN * faster:
+        return price
+    return replace(price, seconds=faster, factor=factor, rank=rank)
+
+
+def choose(prices: dict[str, Price], patience: float) -> Price:
+    """Return the fastest engine that fits, or the smallest one if none does.
+
+    An exact engine is preferred unless it takes longer than `patience`.
+    """
+    fitting = [price for price in prices.values() if not price.obstacle]
+    if not fitting:
+        usable = (price for price in prices.values() if price.cost is not None)
+        return min(usable, key=attrgetter("cost.memory"))
+    exact = [price for price in fitting if price.engine.is_exact]
+    best = min(exact or fitting, key=attrgetter("seconds"))
+    return best if best.seconds <= patience else min(fitting, key=attrgetter("seconds"))
+
+
+def list_candidates(
+    prices: dict[str, Price], chosen: Price, is_requested: bool = False
+) -> tuple[Candidate, ...]:
+    """Return all engines with their costs, and why they were chosen or not."""
+    candidates = []
+    for name, price in prices.items():
+        slower = price.seconds / max(chosen.seconds, 1e-9)
+        if price.obstacle:
+            reason = price.obstacle
+        elif price is chosen:
+            reason = "as requested" if is_requested else "chosen"
+        elif chosen.engine.is_exact and not price.engine.is_exact:
+            reason = "its error is known only afterwards"
+        else:
+            reason = f"{slower:.3g} × the time" if slower >= 1 else "not requested"
+        candidates.append(Candidate(name, price.cost, reason, price.engine.speed()))
+    return tuple(candidates)
 
 
 def loop_cost(engine: Engine, problem: ProblemSize, options: dict[str, Any]) -> Cost:

@@ -722,22 +722,51 @@ def test_interruptions_leave_nothing_behind(data, folder, capsys, monkeypatch):
     assert leftovers(folder, "data.csv") == []
 
 
-def test_interruption_within_exec_has_the_usual_exit_code(folder):
-    program = """
-import signal, types
-from softkern.tables.cli import program
+@pytest.mark.parametrize(
+    ("place", "code"),
+    [
+        ("exec(INTERRUPT)", 130),  # where Python remembers a KeyboardInterrupt
+        ("Noisy()", 130),  # where an exception is lost
+        ("with contextlib.suppress(BaseException): exec(INTERRUPT)", 130),
+        ("with contextlib.suppress(BaseException): exec(INTERRUPT)\n    undefined", 130),
+        ("atexit.register(exec, INTERRUPT, globals())", 0),
+    ],
+)
+def test_interruptions_in_awkward_places_have_the_usual_exit_code(place, code, folder):
+    program = f"""
+import atexit, contextlib, signal, types
+import typer
+from softkern.tables.cli import main
 
-def main(**options):
-    exec("signal.raise_signal(signal.SIGINT)")
+INTERRUPT = "signal.raise_signal(signal.SIGINT)"
+
+class Noisy:
+    def __del__(self):
+        exec(INTERRUPT)
+
+def command(**options):
+    {place}
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-program.typer.main.get_command = lambda app: types.SimpleNamespace(main=main)
-program.main()
+typer.main.get_command = lambda app: types.SimpleNamespace(main=command)
+main()
 """
     (folder / "interrupted.py").write_text(program)
     done = subprocess.run([sys.executable, "-m", "interrupted"], capture_output=True, text=True)
+    message = "softkern: interrupted; nothing is left half-written\n"
+    assert (done.returncode, done.stderr) == (code, message if code else "")
+
+
+def test_an_interruption_while_packages_are_loaded_has_the_usual_exit_code(folder):
+    (folder / "typer.py").write_text("import signal\nsignal.raise_signal(signal.SIGINT)")
+    start = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    done = subprocess.run(
+        [sys.executable, "-c", start + "from softkern.tables.cli import main; main()"],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 130
-    assert done.stderr.startswith("softkern: ")
+    assert done.stderr == "softkern: interrupted; nothing is left half-written\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ on Windows")
@@ -756,9 +785,9 @@ def test_signals_leave_nothing_behind(name, code, folder):
     )
     process.stdin.write((folder / "data.csv").read_bytes())
     process.stdin.close()
-    for _ in range(600):  # wait until the run creates its temporary folder, seconds before its end
-        if any(name.endswith(".tmp") for name in os.listdir(folder)):
-            break
+    # wait until the run creates its temporary folder, seconds before its end
+    while not any(name.endswith(".tmp") for name in os.listdir(folder)):
+        assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(number)
     printed = process.stderr.read()

@@ -14,14 +14,11 @@ import typer
 
 from softkern._utils.text import shorten
 from softkern.exceptions import ClusterError, DataError, ModelFileError, Remedy
+from softkern.tables.cli.program import BROKEN_PIPE, INTERRUPTED
 
 INTERNAL, USAGE, DATA, OUTPUT, MODEL, MEMORY, CLUSTER = 1, 2, 3, 4, 5, 6, 7
-INTERRUPTED, BROKEN_PIPE = 130, 141
 LONGEST = 2000  # characters of a message. Longer ones are cut in the middle
-INTERRUPTION = "interrupted; nothing is left half-written"
 OPTIONS = {"n_clusters": "clusters", "na_values": "na"}  # parameters whose option has another name
-# signals to stop: the exceptions that they raise are lost where C code calls Python
-received_signals: list[int] = []
 
 
 class OptionError(typer.BadParameter):
@@ -38,7 +35,7 @@ class NoReaderError(Exception):
 
 def exit_code(error: BaseException) -> int:
     """Return the exit code of an error. See `softkern.tables.cli.program`."""
-    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+    if type(error).__name__ == "Abort":
         return INTERRUPTED
     if hasattr(error, "format_message"):  # usage errors of typer, whichever click it uses
         return USAGE
@@ -68,10 +65,8 @@ def one_line(error: BaseException) -> str:
 
 
 def _message(error: BaseException, code: int) -> str:
-    if code == BROKEN_PIPE:
+    if code in (BROKEN_PIPE, INTERRUPTED):
         return ""
-    if code == INTERRUPTED:
-        return INTERRUPTION
     if code == USAGE:
         return f"{_usage(error)} (softkern --help lists commands and options)"
     if code == OUTPUT and isinstance(error, OSError) and error.strerror:

@@ -33,10 +33,11 @@ UNITS = (
     "s h KB MB GB TB px"
 )
 _UNIT = "|".join(map(re.escape, sorted(f"{CURRENCIES} {UNITS}".split(), key=len, reverse=True)))
-_CELL = re.compile(r"(\D*)(.*\d)(\D*)", re.DOTALL)
-_BEFORE = re.compile(rf"(?P<open>\()? ?(?P<minus>[-+])? ?(?P<unit>{_UNIT})? ?(?P<inner>[-+(])? ?")
-_AFTER = re.compile(rf" ?(?P<shut>\))? ?(?P<unit>{_UNIT})? ?(?P<minus>-)? ?(?P<close>\))?")
-_POWER = re.compile(r"(.*?)([eE][-+]?\d+)")
+_NUMBER = re.compile(
+    rf"(?P<open>\()? ?(?P<minus>[-+])? ?(?P<before>{_UNIT})? ?(?P<inner>[-+(])? ?"
+    r"(?P<digits>[.,]?\d(?:[^eE]*\d)?[.,]?)(?P<power>[eE][-+]?\d+)?"
+    rf" ?(?P<shut>\))? ?(?P<after>{_UNIT})? ?(?P<behind>-)? ?(?P<close>\))?"
+)
 # Groups of two digits, as in India, only where nothing else could be meant.
 _DIGITS = {
     ".": re.compile(
@@ -47,7 +48,6 @@ _DIGITS = {
 _PLAIN = {".": str.maketrans("", "", ",' "), ",": str.maketrans(",", ".", ".' ")}
 LONGEST = 80  # characters of a cell that may be a number
 SAMPLE = 1000  # cells that show whether a column is text or numbers
-PLAIN_SAMPLE = 100  # cells that usually show whether all are plain numbers
 
 
 class NumberParts(NamedTuple):
@@ -59,6 +59,10 @@ class NumberParts(NamedTuple):
     unit: str
     negative: str  # how a negative number is marked, unless by a minus in front
 
+    def points(self) -> str:
+        """Return the decimal points that the digits fit: "." and "," for "1,234"."""
+        return "".join(point for point in POINTS if _DIGITS[point].fullmatch(self.digits))
+
     def value(self, decimal: str) -> float:
         """Return the number, or NaN if its digits do not fit this decimal point."""
         if not _DIGITS[decimal].fullmatch(self.digits):
@@ -69,43 +73,23 @@ class NumberParts(NamedTuple):
 
 def split_number(cell: str) -> NumberParts | None:
     """Split a cell into a number and what surrounds it, or return None if it is not a number."""
-    if len(cell) > LONGEST:
+    match = _NUMBER.fullmatch(cell.translate(BLANKS).strip()) if len(cell) <= LONGEST else None
+    if match is None or (match["before"] and match["after"]):
         return None
-    match = _CELL.fullmatch(cell.translate(BLANKS).strip())
-    if match is None:
+    opened = bool(match["open"]) + (match["inner"] == "(")
+    closed = bool(match["shut"]) + bool(match["close"])
+    minus = (match["minus"] == "-") + (match["inner"] == "-") + bool(match["behind"])
+    if minus + opened > 1 or opened != closed:
         return None
-    before, digits, after = match.groups()
-    if before[-1:] in POINTS and not _BEFORE.fullmatch(before):  # ".5", but "Rs.5"
-        before, digits = before[:-1], before[-1] + digits
-    if after[:1] in POINTS:
-        after, digits = after[1:], digits + after[0]
-    surroundings = _surroundings(before, after)
-    if surroundings is None:
-        return None
-    if power := _POWER.fullmatch(digits):
-        return NumberParts(power[1], power[2], *surroundings)
-    return NumberParts(digits, "", *surroundings)
-
-
-@lru_cache(maxsize=1000)  # a column has few different ones
-def _surroundings(before: str, after: str) -> tuple[bool, str, str] | None:
-    """Return whether digits are negative, their unit and the mark, or None for any other text."""
-    left, right = _BEFORE.fullmatch(before), _AFTER.fullmatch(after)
-    if left is None or right is None or (left["unit"] and right["unit"]):
-        return None
-    opened = bool(left["open"]) + (left["inner"] == "(")
-    closed = bool(right["shut"]) + bool(right["close"])
-    minus = (left["minus"] == "-") + (left["inner"] == "-") + bool(right["minus"])
-    if opened > 1 or minus + opened > 1 or opened != closed:
-        return None
-    negative = "in parentheses" if opened else "with a minus behind" if right["minus"] else ""
-    return bool(minus + opened), left["unit"] or right["unit"] or "", negative
+    unit = match["before"] or match["after"] or ""
+    negative = "in parentheses" if opened else "with a minus behind" if match["behind"] else ""
+    return NumberParts(match["digits"], match["power"] or "", minus + opened > 0, unit, negative)
 
 
 def decimal_points(cell: str) -> str:
-    """Return the decimal points with which a cell is a number: "." and "," for "1,234"."""
+    """Return the decimal points with which a cell is a number, none for other text."""
     parts = split_number(cell)
-    return "" if parts is None else "".join(d for d in POINTS if not math.isnan(parts.value(d)))
+    return "" if parts is None else parts.points()
 
 
 def is_number(cell: str) -> bool:
@@ -161,10 +145,6 @@ class NumberFormat:
         numbers[is_present] = parsed
         return numbers
 
-    def fits(self, values: pd.Series[Any]) -> bool:
-        """Return whether all cells fit the format."""
-        return not np.isnan(self.parse(values)).any()
-
     def _parse_common(self, cells: list[Any]) -> Array | None:
         """Parse cells that all have common forms, about ten times as fast, else return None."""
         if set(map(type, cells)) != {str}:
@@ -196,19 +176,14 @@ def parse_plain(present: pd.Series[Any], decimal: str) -> Array | None:
     """
     if decimal == "," and present.astype(str).str.contains(".", regex=False).any():
         return None
-    for cells in (present.iloc[:PLAIN_SAMPLE], present):  # parsing all cells takes longer
-        numbers = _to_numbers(cells)
-        if np.isnan(numbers).any():
-            return None
-    return numbers
-
-
-def _to_numbers(cells: pd.Series[Any]) -> Array:
     try:
-        parsed = pd.to_numeric(cells, errors="coerce")
+        numbers = pd.to_numeric(present).to_numpy(dtype=np.float64, na_value=np.nan)
     except (OverflowError, TypeError):  # a whole number beyond floats; a list in a cell
-        parsed = pd.to_numeric(cells.astype(str), errors="coerce")
-    return parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+        coerced = pd.to_numeric(present.astype(str), errors="coerce")
+        numbers = coerced.to_numpy(dtype=np.float64)
+    except ValueError:
+        return None
+    return None if np.isnan(numbers).any() else numbers
 
 
 @dataclass(frozen=True)
@@ -235,20 +210,19 @@ def infer_number_format(values: pd.Series[Any], decimal: str = ".") -> FormatGue
     """
     if len(values) > SAMPLE:  # a sample usually shows the format of all
         guess = infer_number_format(values.iloc[:: -(-len(values) // SAMPLE)], decimal)
-        if not guess.n_bare and guess.format.fits(values):
+        if not guess.n_bare and not np.isnan(guess.format.parse(values)).any():
             other = replace(guess.format, decimal=_other_point(guess.format.decimal))
-            is_open = bool(guess.ambiguous) and other.fits(values)
+            is_open = guess.ambiguous and not np.isnan(other.parse(values)).any()
             ambiguous = guess.ambiguous if is_open else ""
             return replace(guess, n_parsed=len(values), ambiguous=ambiguous)
     counts = values.astype(str).value_counts()
-    cells = [(p, int(t)) for cell, t in counts.items() if (p := split_number(str(cell)))]
-    parsed = [(parts.value("."), parts.value(","), times) for parts, times in cells]
-    n_parsed = {d: sum(row[2] for row in parsed if row[i] == row[i]) for i, d in enumerate(POINTS)}
+    cells = [(p, int(times)) for cell, times in counts.items() if (p := split_number(str(cell)))]
+    n_parsed = {d: sum(times for parts, times in cells if d in parts.points()) for d in POINTS}
     other_point = _other_point(decimal)
     point = other_point if n_parsed[other_point] > n_parsed[decimal] else decimal
-    is_open = n_parsed["."] == n_parsed[","] == len(values)
-    differing = (parts for (parts, _), row in zip(cells, parsed, strict=True) if row[0] != row[1])
-    ambiguous = next((parts.digits for parts in differing), "") if is_open else ""
+    ambiguous = ""
+    if n_parsed["."] == n_parsed[","] == len(values):
+        ambiguous = next((p.digits for p, _ in cells if p.value(".") != p.value(",")), "")
     units = tuple(sorted({parts.unit for parts, _ in cells if parts.unit}))
     separators = (c for parts, _ in cells for c in parts.digits if c in ".,' " and c != point)
     negative = next((parts.negative for parts, _ in cells if parts.negative), "")

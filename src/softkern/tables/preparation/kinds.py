@@ -67,7 +67,7 @@ def recognize(
     names = [f"column {j}" for j in range(X.shape[1])] if names is None else list(names)
     if len(X) == 0:
         return [Column(name, "empty") for name in names]
-    index, copies = Rows(X).distinct
+    index, copies = Rows(np.nan_to_num(X, nan=np.inf)).distinct  # NaN differs from itself
     if copies.min() == copies.max() > 1:
         X = X[np.sort(index)]
     return [_recognize(X[:, j], name, name in features) for j, name in enumerate(names)]
