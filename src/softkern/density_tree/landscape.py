@@ -28,13 +28,18 @@ from softkern.density_tree.tree import AlphaTree, Evidence
 from softkern.kernels import Gaussian, Kernel
 from softkern.kernels.spread import robust_spread
 from softkern.operators.base import KernelOperator
-from softkern.rows import lower_quantile, varying_columns
+from softkern.rows import Rows, lower_quantile, varying_columns
 
 PLANE = 2
 NOISE_CRITICAL = 1.1  # significance from which low levels are a population of their own
 NOISE_CONTRAST = 0.95  # of log density, between the middle of a cluster's rows and of its noise
 FEWEST_LEVELS = 20  # different densities from which their distribution is tested
 MOST_LEVELS = 2000  # more are averaged in groups of equal mass
+WIDTH_SAMPLE = 2000  # points that decide the width of the kernel of memberships
+WIDER = 2**0.25  # from one width to the next
+CLEARLY = 2.0  # times the share of any other cluster
+UNCLEAR = 0.015  # of the points that may become unclear, of all
+UNCLEAR_OF_ONE = 0.1  # and of each cluster
 
 
 @dataclass(frozen=True)
@@ -262,3 +267,45 @@ def _noise_level(level: Array, mass: Array, fit_line: Callable[[Array, Array], L
         for side in (values[:, 0] < cut, values[:, 0] >= cut)
     )
     return cut if high - low > NOISE_CONTRAST else -np.inf
+
+
+def membership_kernel(landscape: Landscape, labels: Array, seed: Any = 0) -> Kernel:
+    """The kernel of memberships: in each column as wide as the clusters allow.
+
+    In the kernel of the tree a row's own mass outweighs all others where data are sparse, and a row
+    between two clusters would belong to one alone. In a kernel as wide as the clusters it belongs
+    to each by half, but clusters that surround each other merge. This is therefore the widest
+    kernel in which nearly all points still clearly belong to their own cluster. `labels` (n,) are
+    the clusters of the nodes, −1 for none.
+    """
+    kernel = landscape.kernel
+    inside = np.flatnonzero(labels >= 0)
+    if np.unique(labels[inside]).size < 2:
+        return kernel
+    rows, weight = Rows(landscape.nodes[inside], landscape.mass[inside]).sample(WIDTH_SAMPLE, seed)
+    points = landscape.nodes[inside[rows]]
+    number = np.unique(labels[inside[rows]], return_inverse=True)[1]
+    columns = np.where(number[:, None] == np.arange(number.max() + 1), weight[:, None], 0.0)
+    shares = columns / columns.sum(axis=0)
+    squares = np.square(points - (shares.T @ points)[number])
+    spread = np.sqrt(np.average(squares, axis=0, weights=weight))
+    narrow = np.broadcast_to(landscape.bandwidth, spread.shape)
+
+    operator_of = landscape.model.plan_.prediction_operator
+
+    def widened(times: float) -> Kernel:
+        return kernel.with_bandwidth(np.clip(times * narrow, narrow, np.maximum(narrow, spread)))
+
+    def clear(times: float) -> Array:
+        """Return the shares of all points, and of each cluster, clearly in their cluster."""
+        mass = operator_of(points, widened(times)) @ columns.astype(points.dtype)
+        own = np.take_along_axis(mass, number[:, None], axis=1)[:, 0]
+        np.put_along_axis(mass, number[:, None], 0, axis=1)
+        is_clear = own > CLEARLY * mass.max(axis=1)
+        return np.append(is_clear @ weight / weight.sum(), is_clear @ shares)
+
+    least = clear(1.0) - np.append(UNCLEAR, np.full(shares.shape[1], UNCLEAR_OF_ONE))
+    times, most = 1.0, float((spread / narrow).max()) * WIDER
+    while times * WIDER < most and (clear(times * WIDER) >= least).all():
+        times *= WIDER
+    return kernel if times == 1 else widened(times)

@@ -21,8 +21,12 @@ from softkern._utils.random import child_seed
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import search_bandwidths
-from softkern.density_tree.landscape import Landscape, distinct_nodes, noise_levels
-from softkern.density_tree.memberships import membership_kernel
+from softkern.density_tree.landscape import (
+    Landscape,
+    distinct_nodes,
+    membership_kernel,
+    noise_levels,
+)
 from softkern.density_tree.tree import (
     AlphaTree,
     drop_small,

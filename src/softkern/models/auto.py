@@ -254,11 +254,10 @@ history_
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
         check_is_fitted(self)
-        if self.preparation_ is None:
-            return self._score_numbers(self._check_new(X))
-        prepared = self.preparation_.prepare(X)
-        scores = self._score_numbers(prepared.expand(0.0))
-        return self._without_blanks(scores, ~prepared.is_used)
+        prepared = None if self.preparation_ is None else self.preparation_.prepare(X)
+        X = self._check_new(X) if prepared is None else prepared.expand(0.0)
+        scores = self.model_.score_points(X) if self.one_class_ is None else AutoScores(self, X)
+        return scores if prepared is None else self._without_blanks(scores, ~prepared.is_used)
 
     def _without_blanks(self, scores: PointScores, is_blank: Array) -> PointScores:
         """Put rows without any value in no cluster, with the lowest outlier score."""
@@ -272,13 +271,6 @@ history_
             outlier_scores=np.where(is_blank, known.min(), scores.outlier_scores),
             overlap_scores=np.where(is_blank, 0, scores.overlap_scores),
         )
-
-    def _score_numbers(self, X: Array) -> PointScores:
-        """Score samples of prepared numbers."""
-        if self.one_class_ is None:
-            scores: PointScores = self.model_.score_points(X)
-            return scores
-        return AutoScores(self, X)
 
     def _fit(self, rows: Rows) -> None:
         check_reach(rows.X, robust_spread(rows))

@@ -7,7 +7,6 @@ all others are projected by a product with the kernel.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
@@ -96,9 +95,7 @@ class SpectralClusterer(Clusterer, KernelModel):
     }
     _products: ClassVar[int] = 40
 
-    @abstractmethod
-    def _memberships(self, scores: SpectralScores) -> Array:
-        """Return memberships from projections, or from the soft `log_memberships`, (m, k)."""
+    _spectral_scores: ClassVar[type[SpectralScores]] = SpectralScores
 
     def _fit(self, rows: Rows) -> None:
         rows = rows.reweighted(rows.weight.astype(np.float64))
@@ -222,7 +219,7 @@ class SpectralClusterer(Clusterer, KernelModel):
     ) -> None:
         """Score the training rows as new samples; similarities leave out the row itself."""
         points = self.kernel_.restrict_new(rows.X, self.support_)
-        scores = SpectralScores(self, self._stored_operator().cross(points))
+        scores = self._spectral_scores(self, self._stored_operator().cross(points))
         if self.kernel_.decays:
             degree = spectrum.degree.astype(operator.dtype)
             logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
@@ -255,7 +252,7 @@ class SpectralClusterer(Clusterer, KernelModel):
 
         The record also has `projections` and `log_similarity`.
         """
-        return SpectralScores(self, self._cross(X))
+        return self._spectral_scores(self, self._cross(X))
 
     def _log_share(self, degree: Array) -> Array:
         """Logarithm of degrees as shares of the weight, (m,), bounded from below."""
