@@ -252,8 +252,8 @@ def _are_round(groups: list[Array]) -> bool:
 
 def _fills(landscape: Landscape) -> bool:
     """Whether points fill all columns at the scale of the kernel, if its square is known."""
-    halving, variance = landscape.kernel.log2_square_ratio, landscape.variance
-    if variance is None or halving is None:
+    variance, halving = landscape.variance, landscape.kernel.log2_square_ratio
+    if variance is None:
         return False
     own, density = landscape.own.astype(np.float64), np.exp(landscape.level)
     filled = filled_dimensions(landscape.mass, own, density, variance, halving)

@@ -27,7 +27,6 @@ from softkern.density_tree.segments import (
 from softkern.density_tree.tree import AlphaTree, Evidence
 from softkern.kernels import Gaussian, Kernel
 from softkern.kernels.spread import robust_spread
-from softkern.operators.base import KernelOperator
 from softkern.rows import Rows, lower_quantile, varying_columns
 
 PLANE = 2
@@ -68,7 +67,7 @@ class Landscape:
     @cached_property
     def coefficients(self) -> Array:
         """Coefficients a of the nodes in the center, (n,)."""
-        coefficients = np.zeros(len(self.nodes), dtype=self.model.dual_coef_.dtype)
+        coefficients = np.zeros(len(self.nodes), dtype=self.nodes.dtype)
         coefficients[self.model.support_] = self.model.dual_coef_
         return coefficients
 
@@ -80,10 +79,10 @@ class Landscape:
     @cached_property
     def own(self) -> Array:
         """Coefficient of a single observation at each node, (n,): equal rows are separate ones."""
-        return self.coefficients.astype(self.nodes.dtype) / self.mass.astype(self.nodes.dtype)
+        return self.coefficients / self.mass.astype(self.nodes.dtype)
 
     @cached_property
-    def _square(self) -> KernelOperator | None:
+    def _square(self) -> Any:
         """The operator of the nodes and the squared kernel, where the square is known."""
         square = self.kernel.squared()
         if square is None or self.kernel.log2_square_ratio is None:
@@ -95,7 +94,7 @@ class Landscape:
         """Sampling variance of the density at the nodes, (n,), where the square is known."""
         if self._square is None:
             return None
-        squares = self.coefficients.astype(self.nodes.dtype) * self.own
+        squares = self.coefficients * self.own
         return np.maximum(self._square @ squares, squares).astype(np.float64)
 
     def memberships(self, level: Array) -> Array:
@@ -167,11 +166,10 @@ class Landscape:
         )
 
     def _evidence(self, segments: Segments, caution: float) -> Evidence | None:
-        halving = self.kernel.log2_square_ratio
-        if self._square is None or self.variance is None or halving is None:
+        if self.variance is None:
             return None
         points = segments.points(self.nodes)
-        squares = self.coefficients.astype(self.nodes.dtype) * self.own
+        squares = self.coefficients * self.own
         lows = self._square.cross(points) @ squares if len(points) else np.empty(0)
         return Evidence(
             mass=self.mass.sum() * self.coefficients.astype(np.float64),
@@ -184,7 +182,7 @@ class Landscape:
             # with a whole observation removed they count for nothing. In many columns all points
             # are nearly isolated, and half of one must do.
             continuity=1.0 if varying_columns(self.nodes) <= PLANE else 0.5,
-            halving=halving,
+            halving=self.kernel.log2_square_ratio,
             caution=caution,
         )
 

@@ -55,7 +55,7 @@ class Evidence:
     # Observations removed from a branch for each independent cell of the kernel in it
     continuity: float = 0.5
     # Halvings of ∫K² against ∫K per dimension of the data: ½ for the Gaussian, 1 for the Laplacian
-    halving: float = 0.5
+    halving: Any = 0.5
     # Factor of the critical value where points fill one dimension: a fine estimate breaks up along
     # a curve by chance
     caution: float = 1.0
@@ -292,7 +292,7 @@ def _significance(merged: Array, evidence: Evidence, kept: Array) -> Array:
 
 
 def filled_dimensions(
-    mass: Array, own: Array, density: Array, variance: Array, halving: float, merged: Any = None
+    mass: Array, own: Array, density: Array, variance: Array, halving: Any, merged: Any = None
 ) -> Array:
     """How many dimensions points fill, all of them or both branches of every join, (m, 2).
 
