@@ -25,7 +25,6 @@ from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.base import SoftModel
 from softkern.models.kernel_model import SUPPORT, UNKNOWN_LENGTHS, KernelModel, KernelScores
-from softkern.models.n_clusters import estimate_n_clusters
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
@@ -204,6 +203,9 @@ class CenterClusterer(Clusterer, KernelModel):
                 "n_clusters='auto' needs the data; kernel='precomputed' provides only similarities."
                 " Pass a number of clusters."
             )
+        # needs much of scikit-learn, and few fits leave the number open
+        from softkern.splitting.split import estimate_n_clusters
+
         self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
