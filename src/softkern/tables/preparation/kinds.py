@@ -53,11 +53,6 @@ class Column:
     # these are from each other, and is used as it is
     placeholder: str = ""
 
-    @property
-    def is_feature(self) -> bool:
-        """Whether the column measures something."""
-        return self.kind in FEATURES
-
 
 def recognize(
     X: Any, names: Sequence[str] | None = None, *, features: Collection[str] = ()
@@ -90,27 +85,28 @@ def recognize(
 
 def choose_features(
     X: Array, names: Sequence[str], required: Collection[str], is_scaled: bool
-) -> tuple[list[Column], list[Note]]:
-    """Recognize the kind of every column, at least one of them a feature if possible.
+) -> tuple[dict[str, SignedLog | None], list[Note]]:
+    """Return the columns that are features, at least one if possible, and notes on all columns.
 
-    Return the columns and notes on them. Without `is_scaled`, features are not transformed.
+    Features come with their transformation, None without `is_scaled`.
     """
-    columns = recognize(X, names, features=required)
-    notes = []
-    if not any(column.is_feature for column in columns):  # better an identifier than nothing
-        is_sparse = any(column.kind == "mostly empty" for column in columns)
+    columns, notes = recognize(X, names, features=required), []
+    kinds = {column.kind for column in columns}
+    if not kinds & FEATURES:  # better an identifier than nothing
+        is_sparse = "mostly empty" in kinds
         columns = recognize(X, names, features=names)
-        if any(column.is_feature for column in columns):
+        kinds = {column.kind for column in columns}
+        if kinds & FEATURES:
             notes.append(Note("identifiers used", values={"is_sparse": is_sparse}))
     if not is_scaled:  # notes about scales do not apply
         columns = [
-            replace(column, kind="number", signed_log=None) if column.is_feature else column
-            for column in columns
+            replace(c, kind="number", signed_log=None) if c.kind in FEATURES else c for c in columns
         ]
     notes += column_notes(columns)
-    if any(column.kind not in {"empty", "constant", "date", *FEATURES} for column in columns):
+    features = {column.name: column.signed_log for column in columns if column.kind in FEATURES}
+    if not kinds <= {"empty", "constant", "date", *FEATURES}:
         notes.append(Note("columns can be named"))
-    return columns, notes
+    return features, notes
 
 
 def _recognize(x: Array, name: str, is_feature: bool) -> Column:
@@ -122,11 +118,9 @@ def _recognize(x: Array, name: str, is_feature: bool) -> Column:
         return Column(name, "constant")
     if not is_feature and present.size < (1 - MOSTLY) * x.size:
         return Column(name, "mostly empty")
-    identifier = None if is_feature else identifier_kind(x, values, name)
-    if identifier in ("row number", "date"):
-        return Column(name, identifier)
-    if identifier is not None:
-        return Column(name, "identifier", identifier)
+    if not is_feature and (reason := identifier_kind(x, values, name)):
+        is_own = reason == "row number" or reason == "date"
+        return Column(name, reason) if is_own else Column(name, "identifier", reason)
     if values.size < FEWEST_STEPS and values.size < x.size:
         return Column(name, "two values" if values.size == 2 else "codes", n_values=values.size)
     signed_log, placeholder = fit_signed_log(values, counts), _placeholder(values)
@@ -145,17 +139,14 @@ def _placeholder(values: Array) -> str:
 
 def column_notes(columns: Sequence[Column]) -> list[Note]:
     """Return one note for each decision about columns."""
-    notes = [
-        Note(column.reason or column.kind, [column.name], {"n_values": column.n_values})
-        for column in columns
-        if column.kind != "number"
-    ]
-    notes += [
-        Note("placeholder", [column.name], {"value": column.placeholder})
-        for column in columns
-        if column.placeholder
-    ]
-    return merge_notes(notes)
+    kinds, placeholders = [], []
+    for column in columns:
+        if column.kind != "number":
+            values = {"n_values": column.n_values}
+            kinds.append(Note(column.reason or column.kind, [column.name], values))
+        if column.placeholder:
+            placeholders.append(Note("placeholder", [column.name], {"value": column.placeholder}))
+    return merge_notes(kinds + placeholders)
 
 
 # Whole numbers that name rows instead of measuring something
