@@ -118,9 +118,11 @@ def _recognize(x: Array, name: str, is_feature: bool) -> Column:
         return Column(name, "constant")
     if not is_feature and present.size < (1 - MOSTLY) * x.size:
         return Column(name, "mostly empty")
-    if not is_feature and (reason := identifier_kind(x, values, name)):
-        is_own = reason == "row number" or reason == "date"
-        return Column(name, reason) if is_own else Column(name, "identifier", reason)
+    reason = None if is_feature else identifier_kind(x, values, name)
+    if reason in ("row number", "date"):
+        return Column(name, reason)
+    if reason is not None:
+        return Column(name, "identifier", reason)
     if values.size < FEWEST_STEPS and values.size < x.size:
         return Column(name, "two values" if values.size == 2 else "codes", n_values=values.size)
     signed_log, placeholder = fit_signed_log(values, counts), _placeholder(values)
