@@ -155,7 +155,7 @@ class Explainer:
             KernelDensity(kernel, values[some], some_mass / some_mass.max()),
             Ellipsoids.fit(values, mass, labels[many]),
         )
-        kernel_parts, normal_parts = (CalibratedDensity.fit(d, standard) for d in densities)
+        kernel_parts, normal_parts = (CalibratedDensity(d, standard) for d in densities)
         self._attribution = Attribution(kernel_parts, normal_parts, self._typical.is_far)
 
     @classmethod
