@@ -299,7 +299,7 @@ def _write(settings: CompareSettings, found: Changes, folder: Path) -> None:
 
 
 def _write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
-    from softkern.tables.report.comparison import Part, write_comparison
+    from softkern.tables.report.templates import Part, write_comparison
 
     points, head = found.points, ["column", "distance", "drift", "change"]
     drift: list[list[str | float]] = [

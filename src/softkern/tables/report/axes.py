@@ -26,11 +26,11 @@ TYPICALITY = 2  # place of typicality among the scores that `data.js` appends to
 
 def make_axes(drawn: Drawn, has_typicality: bool) -> dict[str, Any]:
     """Return the axes and views of the drawn rows, and the two axes to draw first."""
-    X, rows = drawn.X, drawn.rows
+    X, rows, dates = drawn.X, drawn.rows, drawn.explainer.rows.dates
     most = max(MIN_FEATURES, MAX_VALUES // max(len(rows), 1))
     first_columns = [list(X.columns).index(name) for name in drawn.features or ()]
     columns = _choose_columns(drawn, first_columns, most)
-    axes = [_column_axis(X, k, rows) | {"isDate": k in drawn.dates} for k in columns]
+    axes = [_column_axis(X, k, rows) | {"isDate": k in dates} for k in columns]
     start = [columns.index(k) for k in first_columns] or list(range(min(2, X.shape[1])))
     views: list[dict[str, Any]] = []
     for added in (direction_axes(drawn), eigenspace_axes(drawn)):

@@ -52,7 +52,7 @@ class Axes(NamedTuple):
 
 def direction_axes(drawn: Drawn) -> Axes:
     """Return discriminant directions, components and a neighbor map of more than two columns."""
-    values = _bounded(drawn.values[drawn.rows])
+    values = bound(drawn.values[drawn.rows])
     if values.shape[1] <= 2:
         return Axes([], values[:, :0], [])
     columns = list(drawn.X.columns) if values.shape[1] == drawn.X.shape[1] else []
@@ -115,7 +115,7 @@ def separation_by_column(values: Array, labels: Array) -> Array:
     return np.asarray(means.std(axis=0) / np.where(spread > 0, spread, 1))
 
 
-def _bounded(values: Array) -> Array:
+def bound(values: Array) -> Array:
     """Fill gaps with zero and scale each column by its largest value, so no square overflows."""
     values = np.nan_to_num(values.astype(np.float64))
     largest = np.abs(values).max(axis=0)
