@@ -132,7 +132,9 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
         if isinstance(model, OneClassPCM):
             model._choose_scales(*operator.subsample(weight))
             calibrate_density(model, rows, own)
-        elif isinstance(model, OutlierFuzzyCMeans):
+        else:
+            model._warn_of_collapse(solution)
+        if isinstance(model, OutlierFuzzyCMeans):
             model._weigh_outliers(solution.geometry, weight)
     return own
 

@@ -21,13 +21,16 @@ from softkern._utils.random import child_seed
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import search_bandwidths
-from softkern.density_tree.landscape import Landscape, distinct_nodes, noise_levels
-from softkern.density_tree.memberships import membership_kernel
+from softkern.density_tree.landscape import (
+    Landscape,
+    distinct_nodes,
+    membership_kernel,
+    noise_levels,
+)
 from softkern.density_tree.tree import (
     AlphaTree,
     drop_small,
     histogram_valley,
-    number_by_mass,
     rejection_level,
 )
 from softkern.kernels import Gaussian, Kernel, select_bandwidth
@@ -41,7 +44,7 @@ from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Check, Floats, Indices, Number, Spec, Typed, kernel_problem
 from softkern.planning.engines import prediction_parameters
-from softkern.rows import Rows, reduce_weights
+from softkern.rows import Rows, number_by_mass, reduce_weights
 
 COMPLETE_LIMIT = 2000  # points up to which all pairs are examined
 

@@ -25,7 +25,6 @@ from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.base import SoftModel
 from softkern.models.kernel_model import SUPPORT, UNKNOWN_LENGTHS, KernelModel, KernelScores
-from softkern.models.n_clusters import estimate_n_clusters
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
@@ -164,6 +163,7 @@ class CenterClusterer(Clusterer, KernelModel):
     _scores_class: ClassVar[type[KernelScores]] = CenterScores
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
+    _remedy: ClassVar[str] = "Use fewer clusters"  # where centers coincide
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
@@ -181,11 +181,17 @@ class CenterClusterer(Clusterer, KernelModel):
     def _fit(self, rows: Rows) -> None:
         self._choose_number(rows)
         operator = self._planned(rows, self.n_clusters_)
-        self._finish(operator, self._solve(operator, rows.weight), rows.weight)
+        solution = self._solve(operator, rows.weight)
+        self._store_solution(operator, solution)
+        if operator.is_exact_support:
+            operator.release()
+        A, geometry = solution.coefficients, solution.geometry
+        self._store_scores(self._score_fitted(operator, A, geometry, rows.weight))
+        self._warn_of_collapse(solution)
 
+    @abstractmethod
     def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         """Run the loop over the samples of an operator."""
-        raise NotImplementedError
 
     def _choose_number(self, rows: Rows) -> None:
         """Set `n_clusters_`, which is estimated for ``n_clusters="auto"``."""
@@ -197,15 +203,10 @@ class CenterClusterer(Clusterer, KernelModel):
                 "n_clusters='auto' needs the data; kernel='precomputed' provides only similarities."
                 " Pass a number of clusters."
             )
-        self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
+        # needs much of scikit-learn, and few fits leave the number open
+        from softkern.splitting.split import estimate_n_clusters
 
-    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store the centers, and score the training samples as new samples are scored."""
-        self._store_solution(operator, solution)
-        if operator.is_exact_support:
-            operator.release()
-        A = solution.coefficients
-        self._store_scores(self._score_fitted(operator, A, solution.geometry, weight))
+        self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
         """Store the centers and how the loop went."""
@@ -217,9 +218,9 @@ class CenterClusterer(Clusterer, KernelModel):
         else:
             self._inner = np.asarray(self._columns.T @ (self._stored_operator() @ self._columns))
 
-    def _warn_of_coinciding(self, coefficients: Array, remedy: str) -> None:
+    def _warn_of_collapse(self, solution: Solution) -> None:
         """Warn where fewer clusters than requested are distinct."""
-        pairs = coinciding(coefficients)
+        pairs = coinciding(solution.coefficients)
         if pairs:
             named = ", ".join(f"{i} and {j}" for i, j in pairs[:5])
-            warn(f"The centers of clusters {named} coincide. {remedy}.", CollapseWarning)
+            warn(f"The centers of clusters {named} coincide. {self._remedy}.", CollapseWarning)

@@ -152,7 +152,8 @@ class KernelModel(SoftModel):
         self, chosen: Plan, rows: Any, build: Callable[..., KernelOperator] = Plan.build
     ) -> KernelOperator:
         """Store a plan, and build its operator. Print the first, and warn of a coarse second."""
-        self.plan_, self._operators = chosen, {}
+        self.plan_ = chosen
+        self._operators: dict[str, KernelOperator] = {}
         self.engine_, self.kernel_ = chosen.engine, chosen.kernel
         bandwidth = getattr(self.kernel_, "bandwidth", None)
         self.bandwidth_ = np.array(bandwidth) if isinstance(bandwidth, tuple) else bandwidth
@@ -204,8 +205,7 @@ class KernelModel(SoftModel):
 
         With `positive`, coefficients on landmarks are nonnegative too, as those of a density.
         """
-        self.support_, self.dual_coef_ = operator.compressed(coefficients, nonnegative=positive)
-        self._support = operator.points_at(self.support_)
+        self.support_, self._support, self.dual_coef_ = operator.compressed(coefficients, positive)
         self._norms = on_host(norms)
         self._density: tuple[Any, Array] | None = None
         if operator.is_exact_support:
@@ -213,8 +213,7 @@ class KernelModel(SoftModel):
         self._norms = self._stored_operator().squared_norms(self.dual_coef_)
         if self.kernel_.decays and not positive:
             # coefficients of both signs approximate a center best, but have no logarithm
-            rows, density = operator.compressed(coefficients, nonnegative=True)
-            self._density = operator.points_at(rows), density
+            self._density = operator.compressed(coefficients, nonnegative=True)[1:]
 
     def _record(self, solution: Any, what: str = "memberships") -> None:
         """Store how the solver went, and warn where it did not converge."""

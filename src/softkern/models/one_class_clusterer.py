@@ -24,7 +24,6 @@ from softkern.models.clusterer import NEEDS_LENGTHS, CenterClusterer
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.planning import plan
-from softkern.rows import Rows
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Margins, Mixture
 from softkern.solvers.alternate import alternate, best_of
@@ -63,7 +62,6 @@ class OneClassClusterer(CenterClusterer):
     _unknown_lengths: ClassVar[str] = ""
     _low_rank_from: ClassVar[float] = LOW_RANK_FROM
     _description: ClassVar[str]  # of the loop, in the progress bar
-    _remedy: ClassVar[str]  # where centers coincide
 
     @abstractmethod
     def _rule(self, operator: KernelOperator | None = None) -> Mixture | Hard:
@@ -72,10 +70,7 @@ class OneClassClusterer(CenterClusterer):
     def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         """Set attributes that the rules need, before the loop."""
 
-    def _fit(self, rows: Rows) -> None:
-        weight = rows.weight
-        self._choose_number(rows)
-        operator = self._planned(rows, self.n_clusters_)
+    def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
         self._choose_scales(operator, weight)
@@ -83,10 +78,9 @@ class OneClassClusterer(CenterClusterer):
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
         self._store_margins(operator, solution, weight)
+        rows = operator.support_rows.reweighted(weight)
         A = rows.share_among_duplicates(solution.coefficients)
-        solution = replace(solution, centers=replace(solution.centers, coefficients=A))
-        self._finish(operator, solution, weight)
-        self._warn_of_collapse(solution)
+        return replace(solution, centers=replace(solution.centers, coefficients=A))
 
     @property
     def _formulation(self) -> Formulation:
@@ -213,10 +207,9 @@ class OneClassClusterer(CenterClusterer):
         return np.maximum(self.radius_**2, self._least_width).astype(self.radius_.dtype)
 
     def _warn_of_collapse(self, solution: Solution) -> None:
-        """Warn where fewer clusters than requested are left."""
         empty = np.flatnonzero(self.sample_weight_ @ self.memberships_ == 0)
         if not empty.size:
-            self._warn_of_coinciding(solution.coefficients, self._remedy)
+            super()._warn_of_collapse(solution)
             return
         warn(
             f"Cluster {', '.join(map(str, empty))} has lost all samples. Use fewer clusters or "

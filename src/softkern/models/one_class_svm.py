@@ -98,7 +98,8 @@ class _OneClassDetector(Detector):
         # not the landmarks of an approximation: support vectors are few already
         self.support_ = np.flatnonzero(alpha[:, 0])
         self.dual_coef_ = alpha[self.support_, 0]
-        self._support, self._density = operator.points_at(self.support_), None
+        self._support = self.kernel_.restrict(operator.X, self.support_)
+        self._density = None
         self._norms = on_host(geometry.norms)
         if not operator.is_exact_support:
             self._norms = self._stored_operator().squared_norms(self._columns)

@@ -193,6 +193,9 @@ history_
         self.eta_ = rule.eta
         self.eta_scale_ = float(rule.eta_scale)
         self.n_clusters_ = len(rule.eta)
+        return best
+
+    def _warn_of_collapse(self, solution: Solution) -> None:
         if self.n_clusters_ < self.n_clusters:
             verb = "is" if self.n_clusters_ == 1 else "are"
             warn(
@@ -201,7 +204,6 @@ history_
                 "AlphaCutClustering.",
                 CollapseWarning,
             )
-        return best
 
     def _start(self, operator: KernelOperator, weight: Array) -> Array:
         """Return the initial memberships, (n, c): those of kernel fuzzy c-means."""
