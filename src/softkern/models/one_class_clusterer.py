@@ -77,10 +77,16 @@ class OneClassClusterer(CenterClusterer):
         solution = self._best_of_starts(operator, weight)
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
-        self._store_margins(operator, solution, weight)
+        centers, distances = solution.centers, solution.geometry.distances
+        self.cluster_weights_ = np.asarray(centers.shares)
+        self.offset_, self._totals = centers.margins.offset, centers.margins.totals
+        self.radius_ = np.sqrt(centers.margins.squared_radius)
+        limits, mean = np.finfo(weight.dtype), float(weight @ distances.min(axis=1) / weight.sum())
+        rounding = float(limits.eps) * float(np.abs(operator.diag()).max())
+        self._least_width = max(LEAST_WIDTH * mean, rounding, float(limits.tiny))
         rows = operator.support_rows.reweighted(weight)
         A = rows.share_among_duplicates(solution.coefficients)
-        return replace(solution, centers=replace(solution.centers, coefficients=A))
+        return replace(solution, centers=replace(centers, coefficients=A))
 
     @property
     def _formulation(self) -> Formulation:
@@ -89,9 +95,8 @@ class OneClassClusterer(CenterClusterer):
     def _loop_rule(self, operator: KernelOperator) -> Rule:
         """Return the rule of a loop, which trains one SVM per cluster in every step."""
         tol = min(DUAL_TOL, 1e-2 * self.tol)
-        return Rule(
-            self._rule(operator), OneClassCenters(operator, self.nu, self._formulation, tol)
-        )
+        centers = OneClassCenters(operator, self.nu, self._formulation, tol)
+        return Rule(self._rule(operator), centers)
 
     def _masses(self, operator: KernelOperator, weight: Array) -> list[Array]:
         """Return the masses of the initializations, (n, c) each."""
@@ -126,7 +131,11 @@ class OneClassClusterer(CenterClusterer):
         is_last = part is operator and (len(masses) == 1 or self._is_annealed)
         tol = self.tol if is_last else STARTS_TOL * self.tol
         ends = (self._run_start(part, rule, start, counts, tol) for start in starts)
-        best = best_of(ends, lambda end: _scatter(end, counts), SAME_SCATTER)
+
+        def scatter(end: Solution) -> float:  # f_LL is high where a cluster is about to vanish
+            return float(counts @ (end.memberships * end.geometry.distances).sum(axis=1))
+
+        best = best_of(ends, scatter, SAME_SCATTER)
         if is_last or (part is operator and not best.converged):
             return best
         if part is operator:
@@ -138,8 +147,8 @@ class OneClassClusterer(CenterClusterer):
         rule = self._loop_rule(operator)
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
         svms: Any = rule.centers
-        svms = svms.on_surrogate()
-        return self._run(operator, rule, svms.centers(mass, weight, None), weight, self.tol)
+        start = svms.on_surrogate().centers(mass, weight, None)
+        return self._run(operator, rule, start, weight, self.tol)
 
     @property
     def _is_annealed(self) -> bool:
@@ -157,17 +166,6 @@ class OneClassClusterer(CenterClusterer):
         limit = None if operator.on_device else self.plan_.memory
         chosen = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
         return chosen.build(operator.X[rows]), counts.astype(weight.dtype)
-
-    def _store_margins(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store the margins of the SVMs and the least width of a cluster."""
-        margins: Margins = solution.centers.margins
-        self.cluster_weights_ = np.asarray(solution.centers.shares)
-        self.offset_ = margins.offset
-        self.radius_ = np.sqrt(margins.squared_radius)
-        self._totals = margins.totals
-        mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
-        rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
-        self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
 
     def _centers(self) -> Centers:
         """Return the stored centers as the membership rule needs them."""
@@ -216,11 +214,3 @@ class OneClassClusterer(CenterClusterer):
             "another initialization.",
             CollapseWarning,
         )
-
-
-def _scatter(solution: Solution, weight: Array) -> float:
-    """Return Σ w z D², which initializations are compared by.
-
-    The objective f_LL of a mixture is high where a cluster is about to vanish.
-    """
-    return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))
