@@ -19,8 +19,8 @@ def reduce_center(model: Any, tolerance: float, random_state: Any) -> Any:
     reduced = copy.copy(model)  # without caches
     for landmarks in _candidates(model, tolerance, random_state):
         factor = _factor(model, rank=None, landmarks=landmarks)
-        rows, columns = factor.compressed(model._columns, nonnegative=True)
-        points, weights = model._support[rows], columns[:, 0]
+        rows, points, columns = factor.compressed(model._columns, nonnegative=True)
+        weights = columns[:, 0]
         inner = model._stored_operator().cross(points) @ model._columns  # ⟨v, Φ(point)⟩
         norm = model.plan_.prediction_operator(points, model.kernel_).squared_norms(weights)[0]
         error = float(_bound(model, model._norms[0] - 2 * weights @ inner[:, 0] + norm))
