@@ -17,10 +17,9 @@ from sklearn.base import clone
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed, fixed_seed
 from softkern._utils.typing import Array
-from softkern.dask.chunks import TableChunks, chunk_rows, map_rows
+from softkern.dask.chunks import TableChunks, chunk_rows, map_method, map_rows, worker_copy
 from softkern.dask.cluster import broadcast, cluster_watchdog, compute, persist
 from softkern.dask.plan import ENGINE, OPTIONS, build, plan_chunks
-from softkern.dask.predict import map_method, worker_copy
 from softkern.dask.rows import SUBSAMPLE_ROWS, ChunkedRows
 from softkern.dask.self_exclusion import calibrate_density, self_excluded_scores
 from softkern.models.checks import check_scales

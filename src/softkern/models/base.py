@@ -258,7 +258,7 @@ class SoftModel(Estimator, ABC):
         """
         if not hasattr(self, "sample_rows_"):
             return self
-        from softkern.dask.predict import without_rows
+        from softkern.dask.chunks import without_rows
 
         small: Self = without_rows(self)
         return small
