@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from softkern._utils.memory import available_memory
 from softkern._utils.threads import available_threads
 from softkern.dask.cluster import worker_threads
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
@@ -15,9 +16,14 @@ from softkern.dask.rows import ChunkedRows
 from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
-from softkern.planning.engines import ENGINES, machine_speed
+from softkern.planning.engines import (
+    ENGINES,
+    MEMORY_SHARE,
+    Candidate,
+    machine_speed,
+    rank_for,
+)
 from softkern.planning.plan import SAMPLE, Plan, plan, problem_of_rows
-from softkern.planning.prices import Candidate, memory_limit_of_machine, rank_for
 from softkern.rows import Rows
 
 ENGINE = DistributedOperator.engine
@@ -66,7 +72,7 @@ def plan_chunks(
     cost = _cost(problem, len(rows.X.chunks[0]), rank)
     how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
     chosen = Candidate(ENGINE, cost, how, machine_speed())
-    limit = memory_limit_of_machine() if memory_limit is None else memory_limit
+    limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else memory_limit
     options, problem = {"rank": rank, **options}, replace(problem, sample=None)
     return Plan(ENGINE, problem.kernel, problem, limit, options, (chosen,))
 
