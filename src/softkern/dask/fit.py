@@ -69,15 +69,9 @@ def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
     model.sample_weight_ = rows.weight
     _set_row_attributes(model, rows.X, (sample.rows, weights, scores))
     if chosen is not None:
-        model.outlier_scores_ = map_rows(
-            self_excluded_scores,
-            rows.X,
-            own,
-            numbered=True,
-            name="outlier-scores",
-            like=np.empty(0, rows.X.dtype),
-            model=worker_copy(model),
-        )
+        options: dict[str, Any] = {"name": "outlier-scores", "like": scores[:0], "numbered": True}
+        small = worker_copy(model)
+        model.outlier_scores_ = map_rows(self_excluded_scores, rows.X, own, **options, model=small)
 
 
 def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:

@@ -70,20 +70,13 @@ def _exclude_self(
 
 def calibrate_density(model: OneClassPCM, rows: ChunkedRows, own: Any) -> None:
     """Set the units of both scales and the threshold of a `OneClassPCM` from all rows."""
+    small = worker_copy(model)
     if model._wide_kernel is not None:
-        pair = persist(
-            map_rows(
-                _surprisals,
-                rows.X,
-                own,
-                numbered=True,
-                name="surprisals",
-                like=np.empty((0, 2), dtype=rows.X.dtype),
-                model=worker_copy(model),
-            )
-        )
+        name, like = "surprisals", np.empty((0, 2), rows.X.dtype)
+        pair = map_rows(_surprisals, rows.X, own, numbered=True, name=name, like=like, model=small)
+        pair = persist(pair)
         model._score_scaling = np.array([_location_scale(pair[:, k], rows.weight) for k in (0, 1)])
-    scores = map_method(worker_copy(model), "score_samples", rows.X)
+    scores = map_method(small, "score_samples", rows.X)
     model.offset_ = _threshold(scores, rows.weight, model.contamination)
 
 
