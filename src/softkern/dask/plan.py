@@ -13,6 +13,7 @@ from softkern._utils.threads import available_threads
 from softkern.dask.cluster import worker_threads
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
 from softkern.dask.rows import ChunkedRows
+from softkern.kernels.resolve import resolve
 from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
@@ -23,7 +24,7 @@ from softkern.planning.engines import (
     machine_speed,
     rank_for,
 )
-from softkern.planning.plan import SAMPLE, Plan, plan, problem_of_rows
+from softkern.planning.plan import SAMPLE, Plan, plan
 from softkern.rows import Rows
 
 ENGINE = DistributedOperator.engine
@@ -53,11 +54,12 @@ def plan_chunks(
     """
     rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X, sample_weight)
     sample, options = rows.subsample, dict(engine_params or {})
-    named = {"kernel": "rbf", **named}
     checked = Rows.of(sample.X, sample.weight)
-    problem = problem_of_rows(checked, named, random_state)
+    kernel = resolve(X=checked, **named, random_state=random_state)
+    kernel.check(sample.X)
+    problem = ProblemSize.of(sample.X, kernel).with_extent(sample.X)
     problem = problem.with_sample(checked, SAMPLE, random_state)
-    if not problem.kernel.takes_points:
+    if not kernel.takes_points:
         raise ValueError(
             f"engine={ENGINE!r} cannot be used here: it needs points, and a precomputed kernel "
             "has none."
@@ -74,7 +76,7 @@ def plan_chunks(
     chosen = Candidate(ENGINE, cost, how, machine_speed())
     limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else memory_limit
     options, problem = {"rank": rank, **options}, replace(problem, sample=None)
-    return Plan(ENGINE, problem.kernel, problem, limit, options, (chosen,))
+    return Plan(ENGINE, kernel, problem, limit, options, (chosen,))
 
 
 def _rank(problem: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:

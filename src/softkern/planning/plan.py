@@ -312,7 +312,10 @@ def plan(
     rows, open_kernel = None, None
     if not isinstance(X_or_shape, tuple):
         rows = Rows.of(X_or_shape, sample_weight)
-        problem = problem_of_rows(rows, named, random_state)
+        with config_context(assume_finite=True):
+            kernel = resolve(X=rows, **named, random_state=random_state)
+            kernel.check(rows.X)
+        problem = ProblemSize.of(rows.X, kernel).with_extent(rows.X)
     else:
         if len(X_or_shape) != 2 or min(X_or_shape) < 1:
             raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {X_or_shape!r}.")
@@ -359,14 +362,6 @@ def _compare_engines(
     if engine != "auto" or options or not is_slow or prices[LOW_RANK].cost is None:
         return exact
     return _low_rank_plan(exact, problem, price.seconds) or exact
-
-
-def problem_of_rows(rows: Rows, named: dict[str, Any], random_state: Any) -> ProblemSize:
-    """The problem of the data and a kernel."""
-    with config_context(assume_finite=True):
-        kernel = resolve(X=rows, **named, random_state=random_state)
-        kernel.check(rows.X)
-    return ProblemSize.of(rows.X, kernel).with_extent(rows.X)
 
 
 def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | None:
