@@ -17,13 +17,7 @@ from softkern.kernels.resolve import resolve
 from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
-from softkern.planning.engines import (
-    ENGINES,
-    MEMORY_SHARE,
-    Candidate,
-    machine_speed,
-    rank_for,
-)
+from softkern.planning.engines import ENGINES, MEMORY_SHARE, Candidate, machine_speed, rank_for
 from softkern.planning.plan import SAMPLE, Plan, plan
 from softkern.rows import Rows
 
