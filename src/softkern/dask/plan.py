@@ -76,8 +76,7 @@ def plan_chunks(
 def _rank(problem: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:
     """Remove the number of landmarks from the options. None means all pairs of rows."""
     if engine in (ENGINE, NystroemOperator.engine) or "rank" in options:
-        rank: int | None = options.pop("rank", DEFAULT_RANK)
-        return rank
+        return options.pop("rank", DEFAULT_RANK)
     suffices = engine == "auto" and rank_for(problem, TRACE_ERROR, SAMPLE) is not None
     return DEFAULT_RANK if suffices else None
 

@@ -156,9 +156,7 @@ def _summarize(X: Any, weight: Any, size: int, seed: int) -> ChunkSummary:
         delayed(summarize_chunk)(block, weights, k, int(starts[k]), size, seed)
         for k, (block, weights) in enumerate(pairs)
     ]
-    merge = partial(merge_summaries, size=size)
-    summary: ChunkSummary = merge_parts(parts, merge, MERGED_PARTS)
-    return summary
+    return merge_parts(parts, partial(merge_summaries, size=size), MERGED_PARTS)
 
 
 def summarize_chunk(

@@ -260,8 +260,7 @@ class SoftModel(Estimator, ABC):
             return self
         from softkern.dask.chunks import without_rows
 
-        small: Self = without_rows(self)
-        return small
+        return without_rows(self)
 
     def _check_state(self) -> None:
         """Raise a ValueError where parts of a loaded model do not fit each other."""
