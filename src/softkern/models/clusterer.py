@@ -229,11 +229,12 @@ class CenterClusterer(Clusterer, KernelModel):
 
     def _center_geometry(self) -> Geometry:
         """Return the geometry of the centers relative to each other."""
-        features = self._stored_operator().features
-        if features is None:
+        if self.kernel_.features(self._support[:1]) is None:
             norms = np.diagonal(self._inner)
             distances = np.maximum(norms[:, None] + norms - 2 * self._inner, 0)
         else:  # far from the origin inner products have no digits left
+            features = self._stored_operator().features
+            assert features is not None
             vectors = on_host(features.centers(self._columns)).T
             distances = np.square(vectors[:, None] - vectors).sum(axis=-1)
         return Geometry(self._inner, self._norms, distances)
