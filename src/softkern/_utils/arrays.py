@@ -73,10 +73,7 @@ def take_last(value: Any, order: Any) -> Any:
 
 
 def rowwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a function of an array (n, c) and of numbers that treats every row by itself.
-
-    For a Dask array it becomes one task per chunk, where its operations would be a dozen.
-    """
+    """Decorate a function that treats every row of (n, c) by itself: one task per Dask chunk."""
 
     @wraps(function)
     def applied(values: Any, *numbers: Any, **named: Any) -> Any:

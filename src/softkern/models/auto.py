@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +25,6 @@ from softkern._utils.sklearn_compat import HasMethods, Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.kernels.spread import check_reach, robust_spread
 from softkern.models.auto_decision import Search, print_lines
-from softkern.models.auto_scores import AutoScores
 from softkern.models.base import FIT_ATTRIBUTES, SoftModel
 from softkern.models.clusterer import Clusterer
 from softkern.models.point_scores import PointScores
@@ -32,6 +33,71 @@ from softkern.rows import Rows, check_weights, reduce_weights
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class AutoScores(PointScores):
+    """Scores of samples X by an `AutoClustering` with a model of outliers, and one of clusters.
+
+    Without a model of clusters there is one cluster.
+    """
+
+    def __init__(self, model: Any, X: Array, **known: Any) -> None:
+        super().__init__(**known)
+        self._model, self._X = model, X
+        # columns of the memberships that are clusters, in their order; older files have all
+        self._columns = getattr(model, "_columns", None)
+
+    @cached_property
+    def _mapped(self) -> PointScores:
+        """Scores by the model of clusters."""
+        if self._model.model_ is None:
+            n, dtype = len(self._X), self._X.dtype
+            return PointScores(
+                memberships=np.ones((n, 1), dtype=dtype),
+                labels=np.zeros(n, dtype=np.int64),
+                overlap_scores=np.zeros(n, dtype=dtype),
+            )
+        scores: PointScores = self._model.model_.score_points(
+            self._model._coordinates.forward(self._X)
+        )
+        return scores
+
+    @cached_property
+    def memberships(self) -> Array:
+        """Memberships, (m, c)."""
+        memberships: Array = self._mapped.memberships
+        if self._columns is None:
+            return memberships
+        chosen = memberships[:, self._columns]
+        if chosen.shape == memberships.shape:
+            return chosen
+        total = chosen.sum(axis=1, keepdims=True)
+        even = 1 / len(self._columns)
+        return np.where(total > 0, chosen / np.where(total > 0, total, 1), even)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int_]:
+        """Clusters, (m,), −1 for noise."""
+        labels = np.asarray(self._mapped.labels, dtype=np.int64)
+        if self._columns is not None:
+            number = np.full(self._mapped.memberships.shape[1], -1, dtype=np.int64)
+            number[self._columns] = np.arange(len(self._columns))
+            labels = number[labels]
+            # a dropped cluster may be the largest of a new sample
+            labels = np.where(labels < 0, np.argmax(self.memberships, axis=1), labels)
+        radius = getattr(self._model, "_noise_radius", None)  # older files have none
+        return labels if radius is None else np.where(radius.is_noise(self._X), -1, labels)
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        """Outlier scores, (m,)."""
+        scores: Array = self._model.one_class_.score_points(self._X).outlier_scores
+        return scores
+
+    @cached_property
+    def overlap_scores(self) -> Array:
+        """Overlap scores, (m,)."""
+        return self._mapped.overlap_scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -188,11 +254,10 @@ history_
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
         check_is_fitted(self)
-        if self.preparation_ is None:
-            return self._score_numbers(self._check_new(X))
-        prepared = self.preparation_.prepare(X)
-        scores = self._score_numbers(prepared.expand(0.0))
-        return self._without_blanks(scores, ~prepared.is_used)
+        prepared = None if self.preparation_ is None else self.preparation_.prepare(X)
+        X = self._check_new(X) if prepared is None else prepared.expand(0.0)
+        scores = self.model_.score_points(X) if self.one_class_ is None else AutoScores(self, X)
+        return scores if prepared is None else self._without_blanks(scores, ~prepared.is_used)
 
     def _without_blanks(self, scores: PointScores, is_blank: Array) -> PointScores:
         """Put rows without any value in no cluster, with the lowest outlier score."""
@@ -206,13 +271,6 @@ history_
             outlier_scores=np.where(is_blank, known.min(), scores.outlier_scores),
             overlap_scores=np.where(is_blank, 0, scores.overlap_scores),
         )
-
-    def _score_numbers(self, X: Array) -> PointScores:
-        """Score samples of prepared numbers."""
-        if self.one_class_ is None:
-            scores: PointScores = self.model_.score_points(X)
-            return scores
-        return AutoScores(self, X)
 
     def _fit(self, rows: Rows) -> None:
         check_reach(rows.X, robust_spread(rows))

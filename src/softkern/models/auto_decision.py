@@ -1,24 +1,8 @@
 """How many clusters a table has, and which model describes them; the decision of `AutoClustering`.
 
-::
-
-    columns that vary?
-      none         -> one cluster ("all rows are equal")
-      1 to 3       -> density tree (AlphaCutClustering), which finds clusters of any shape
-      4 or more:
-        n_clusters=1                      -> one cluster
-        split at density gaps (softkern.splitting.split), or into n_clusters parts
-          one part, n_clusters="auto"     -> one cluster ("no significant cluster structure")
-          one part, n_clusters=k          -> density tree, cut into k clusters
-          two or more: map rows to the directions in which the parts differ, and fit there
-            FuzzyCMeans, OneClassMixture, SoftKernelSpectralClustering; keep those whose
-            clusters are separated by gaps, then the most stable when refitted on half of the rows
-              none could be fitted        -> one cluster
-              otherwise                   -> clusters of the chosen model that win a row, by size
-    one cluster, or a chosen model        -> outlier scores of OneClassPCM on all columns
-
-A density tree has no power in more than three columns, and gaps between round parts do not separate
-other shapes in fewer. No model is judged by its own criterion.
+`Search.decide` follows the diagram in docs/design.md. A density tree has no power in more than
+three columns, and gaps between round parts do not separate other shapes in fewer. No model is
+judged by its own criterion.
 """
 
 from __future__ import annotations
@@ -129,7 +113,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Search:
-    """The decision (see the diagram above), with the parameters that its steps have in common."""
+    """The decision, with the parameters that its steps have in common."""
 
     n_clusters: Any
     seed: int

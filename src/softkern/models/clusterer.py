@@ -24,8 +24,7 @@ from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.base import SoftModel
-from softkern.models.kernel_model import SUPPORT, KernelModel, KernelScores
-from softkern.models.n_clusters import estimate_n_clusters
+from softkern.models.kernel_model import SUPPORT, UNKNOWN_LENGTHS, KernelModel, KernelScores
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
@@ -35,7 +34,9 @@ from softkern.solvers.collapse import coinciding
 from softkern.solvers.initialization import INITS
 from softkern.solvers.steps import Solution
 
-__all__ = ["CenterClusterer", "Clusterer"]
+__all__ = ["NEEDS_LENGTHS", "CenterClusterer", "Clusterer"]
+
+NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
 
 
 class Clusterer(ClusterMixin, SoftModel):  # type: ignore[misc]
@@ -115,6 +116,8 @@ class CenterScores(KernelScores):
         model, geometry = self._model, self.geometry
         if model.kernel_.decays:
             return np.asarray(-(self.log_of_others - np.log(geometry.norms)).max(axis=1))
+        if self._training is None and not self.rows.lengths_are_known:
+            raise ValueError(NEEDS_LENGTHS)
         widths = model._widths
         with np.errstate(over="ignore"):  # a cluster of equal points has no width
             if np.ndim(widths) == 0:  # without a second array of all distances
@@ -200,6 +203,9 @@ class CenterClusterer(Clusterer, KernelModel):
                 "n_clusters='auto' needs the data; kernel='precomputed' provides only similarities."
                 " Pass a number of clusters."
             )
+        # needs much of scikit-learn, and few fits leave the number open
+        from softkern.splitting.split import estimate_n_clusters
+
         self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:

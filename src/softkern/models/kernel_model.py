@@ -115,6 +115,8 @@ class KernelModel(SoftModel):
     # Expected products K @ A of a fit, for the plan
     _products: ClassVar[int] = 20
     _scores_class: ClassVar[type[KernelScores]]
+    # Message where new samples need K(x, x) and a kernel matrix has none; empty if they do not
+    _unknown_lengths: ClassVar[str] = UNKNOWN_LENGTHS
     # Number of samples from which the loop may use a low-rank surrogate; infinite for none
     _low_rank_from: ClassVar[float] = np.inf
 
@@ -283,9 +285,13 @@ class KernelModel(SoftModel):
 
     def _geometry(self, rows: CrossOperator) -> Geometry:
         """Compute the geometry of samples relative to the stored centers."""
-        if not rows.lengths_are_known:
-            raise ValueError(UNKNOWN_LENGTHS)
-        return rows.geometry(self._columns, self._norms)
+        if rows.lengths_are_known:
+            return rows.geometry(self._columns, self._norms)
+        if self._unknown_lengths:
+            raise ValueError(self._unknown_lengths)
+        # clusters compete by differences of distances, which do not need K(x, x)
+        product = rows @ self._columns
+        return Geometry(product, self._norms, self._norms - 2 * product)
 
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""

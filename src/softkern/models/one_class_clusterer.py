@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -21,10 +20,9 @@ from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
-from softkern.models.clusterer import CenterClusterer, CenterScores
-from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelScores
+from softkern.models.clusterer import NEEDS_LENGTHS, CenterClusterer
 from softkern.models.state_schema import Floats, Number, Spec
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.operators.base import Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Margins, Mixture
@@ -38,18 +36,6 @@ DUAL_TOL = 1e-8  # largest tolerance of the SVMs, which are solved more precisel
 LOW_RANK_FROM = 10_000  # samples; up to there the duals are faster on a kernel matrix in memory
 STARTS_ROWS = 2_000  # size of the subsample on which initializations of large data run
 STARTS_TOL = 10.0  # factor of the tolerance to which initializations run before the best continues
-NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
-
-
-class OneClassScores(CenterScores):
-    """Results of samples, without outlier scores where distances are not known."""
-
-    @cached_property
-    def outlier_scores(self) -> Array:
-        """Outlier scores, (m,)."""
-        if self._training is None and not self.rows.lengths_are_known:
-            raise ValueError(NEEDS_LENGTHS)
-        return super().outlier_scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -73,7 +59,7 @@ class OneClassClusterer(CenterClusterer):
         "_totals": Floats("c"),
         "_least_width": Number(low=0),
     }
-    _scores_class: ClassVar[type[KernelScores]] = OneClassScores
+    _unknown_lengths: ClassVar[str] = ""
     _low_rank_from: ClassVar[float] = LOW_RANK_FROM
     _description: ClassVar[str]  # of the loop, in the progress bar
 
@@ -216,13 +202,6 @@ class OneClassClusterer(CenterClusterer):
             raise ValueError(NEEDS_LENGTHS)
         margin = formulation.margin(self._centers().margins)
         return np.asarray(formulation.score(self._geometry(rows)) - margin)
-
-    def _geometry(self, rows: CrossOperator) -> Geometry:
-        if rows.lengths_are_known:
-            return super()._geometry(rows)
-        # clusters compete by differences of distances, which do not need K(x, x)
-        product = rows @ self._columns
-        return Geometry(product, self._norms, self._norms - 2 * product)
 
     @property
     def _widths(self) -> Any:

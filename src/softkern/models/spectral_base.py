@@ -7,7 +7,6 @@ all others are projected by a product with the kernel.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
@@ -21,7 +20,6 @@ from softkern._utils.typing import Array
 from softkern.exceptions import SpectrumWarning, warn
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import resolve
-from softkern.metrics.strength import COVERED
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.clusterer import Clusterer
 from softkern.models.kernel_model import SUPPORT, KernelModel
@@ -32,7 +30,7 @@ from softkern.models.spectral_scores import (
     outlier_score,
     overlap_score,
 )
-from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
+from softkern.models.spectral_search import COVERED, SEARCH_ROWS, SpectralSearch
 from softkern.models.state_schema import Floats, Number, Spec, Typed
 from softkern.models.subset import (
     ROWS_PER_CLUSTER,
@@ -97,9 +95,7 @@ class SpectralClusterer(Clusterer, KernelModel):
     }
     _products: ClassVar[int] = 40
 
-    @abstractmethod
-    def _memberships(self, scores: SpectralScores) -> Array:
-        """Return memberships from projections, or from the soft `log_memberships`, (m, k)."""
+    _spectral_scores: ClassVar[type[SpectralScores]] = SpectralScores
 
     def _fit(self, rows: Rows) -> None:
         rows = rows.reweighted(rows.weight.astype(np.float64))
@@ -125,8 +121,6 @@ class SpectralClusterer(Clusterer, KernelModel):
             random_state=self._fit_seed,
         )
         kernel.check(rows.X)
-        if hasattr(self, "search_"):  # of an earlier fit
-            del self.search_
         if self.n_clusters == 1 or not (is_open or self.n_clusters == "auto"):
             self.n_clusters_ = int(self.n_clusters)
             return kernel
@@ -186,9 +180,8 @@ class SpectralClusterer(Clusterer, KernelModel):
         """
         k, part = self.n_clusters_, spectrum.takes_part
         codes = codes_of(spectrum.projections[part], mass[part], k, self.assignment)
-        ties = 0
-        if self.assignment == "codebook":
-            ties = tied_words(spectrum.projections[part], mass[part], k)
+        is_codebook = self.assignment == "codebook"
+        ties = tied_words(spectrum.projections[part], mass[part], k) if is_codebook else 0
         if ties:
             warn(
                 f"{ties} more sign patterns are as frequent as the last of the n_clusters={k} that "
@@ -224,17 +217,15 @@ class SpectralClusterer(Clusterer, KernelModel):
     ) -> None:
         """Score the training rows as new samples; similarities leave out the row itself."""
         points = self.kernel_.restrict_new(rows.X, self.support_)
-        scores = SpectralScores(self, self._stored_operator().cross(points))
+        scores = self._spectral_scores(self, self._stored_operator().cross(points))
         if self.kernel_.decays:
             degree = spectrum.degree.astype(operator.dtype)
             logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
             of_others = np.asarray(logs - np.log(self._total_weight), dtype=np.float64)
         else:
             of_others = self._log_share(spectrum.degree - chosen.own * operator.diag())
-        logs = scores.log_similarity.copy()
         copies = which_training_row(rows, chosen.rows, not self.kernel_.takes_points)
-        logs[copies >= 0] = of_others[copies[copies >= 0]]
-        scores = SpectralScores(self, projections=scores.projections, log_similarity=logs)
+        scores.log_similarity[copies >= 0] = of_others[copies[copies >= 0]]
         self.projections_, self.mean_similarity_ = scores.projections, scores.mean_similarity
         self._store_scores(scores)
 
@@ -259,7 +250,7 @@ class SpectralClusterer(Clusterer, KernelModel):
 
         The record also has `projections` and `log_similarity`.
         """
-        return SpectralScores(self, self._cross(X))
+        return self._spectral_scores(self, self._cross(X))
 
     def _log_share(self, degree: Array) -> Array:
         """Logarithm of degrees as shares of the weight, (m,), bounded from below."""

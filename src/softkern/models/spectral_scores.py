@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from softkern._utils.typing import Array
-from softkern.metrics.strength import COVERED
 from softkern.models.point_scores import PointScores
+from softkern.models.spectral_search import COVERED
 from softkern.rows import row_slices
 from softkern.rules.memberships import fuzzy, log_fuzzy
-from softkern.rules.projections import prototype_distances
+from softkern.rules.projections import labels_by, prototype_distances
 
 Mask = NDArray[np.bool_]
 
@@ -68,8 +68,8 @@ class SpectralScores(PointScores):
 
     @cached_property
     def memberships(self) -> Array:
-        """Memberships of the model, (m, n_clusters)."""
-        return self._model._memberships(self).astype(self._model.sample_weight_.dtype)
+        """Memberships, (m, n_clusters)."""
+        return np.exp(self.log_memberships).astype(self._model.sample_weight_.dtype)
 
     @cached_property
     def labels(self) -> NDArray[np.int_]:
@@ -94,6 +94,17 @@ class SpectralScores(PointScores):
     @cached_property
     def _distances(self) -> Array:
         return prototype_distances(self.projections, self._model.prototypes_)
+
+
+class HardScores(SpectralScores):
+    """Scores of samples that belong to one cluster each, by their codes."""
+
+    @cached_property
+    def memberships(self) -> Array:
+        """One for the sample's cluster, zero for the others, (m, n_clusters)."""
+        model = self._model
+        labels = labels_by(self.projections, model.codes_, model.assignment)
+        return np.eye(model.n_clusters_, dtype=model.sample_weight_.dtype)[labels]
 
 
 def detect(

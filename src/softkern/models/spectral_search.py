@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter
 
 from softkern._utils.progress import stage
 from softkern._utils.random import as_random_state, fixed_seed
@@ -23,7 +24,6 @@ from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel, select_bandwidth
-from softkern.metrics.strength import COVERED, line_fit, local_maxima, membership_strength
 from softkern.models.subset import TrainingRows, training_rows
 from softkern.planning import plan
 from softkern.rows import Rows
@@ -31,6 +31,7 @@ from softkern.rules.memberships import fuzzy
 from softkern.rules.projections import codes_of, labels_by, prototype_distances, prototypes
 from softkern.solvers.eigen import Spectrum, solve
 
+COVERED = 1e-2  # the 2015 paper's threshold for outliers: mean similarity to the training samples
 SEARCH_ROWS = 600  # sample on which pairs are scored
 STARTS = 4  # initializations of k-means
 REFERENCE_ROWS = 200  # of the normal cluster that strengths are compared with
@@ -184,13 +185,21 @@ class SpectralSearch:
         """Indices of `best` in the arrays of scores."""
         self._check()
         highest = np.where(np.isfinite(self.contrast), self.contrast, -np.inf).max(axis=1)
-        i = _number_place(highest)
+        top = float(highest.max())
+        if top < VAGUE:
+            i = int(np.argmax(highest >= top - VAGUE_TIE))
+        elif top < SEPARATED:
+            i = int(np.argmax(highest))
+        else:
+            i = int(np.flatnonzero(highest >= max(SEPARATED, top - SEPARATED_TIE))[-1])
         return i, int(np.nanargmax(self.strength[i]))
 
     @property
     def is_maximum(self) -> NDArray[np.bool_]:
         """Local maxima of the contrast, and the best pair, (K, S)."""
-        found = local_maxima(self.contrast) & (self.strength > 0)
+        values = np.where(np.isfinite(self.contrast), self.contrast, -np.inf)
+        highest = maximum_filter(values, size=3, mode="constant", cval=-np.inf)
+        found = (values >= highest) & np.isfinite(values) & (self.strength > 0)
         if found.any():
             found[self.best_place] = True
         return found
@@ -246,16 +255,6 @@ def _split(
     rows, mass, own = sample
     first = TrainingRows(rows[is_first], mass[is_first], own[is_first])
     return first, TrainingRows(rows[~is_first], mass[~is_first], own[~is_first])
-
-
-def _number_place(contrast: Array) -> int:
-    """Index of the number to use, from the highest contrast of every number, (K,)."""
-    best = float(contrast.max())
-    if best < VAGUE:
-        return int(np.argmax(contrast >= best - VAGUE_TIE))
-    if best < SEPARATED:
-        return int(np.argmax(contrast))
-    return int(np.flatnonzero(contrast >= max(SEPARATED, best - SEPARATED_TIE))[-1])
 
 
 def _reference_strength(
@@ -362,3 +361,53 @@ def _score(
         line_fit(projections, labels, n_clusters, similarity, weight),
         spectrum.is_unique,
     )
+
+
+def membership_strength(
+    memberships: Array, weight: Array | None = None, covered: Array | None = None
+) -> float:
+    """Compute the average membership strength of memberships (n, k).
+
+    The largest memberships are averaged over the samples of each cluster, then over the clusters.
+    Samples that are not covered, (n,), have membership zero. An empty cluster has strength zero.
+    """
+    weight = np.ones(len(memberships)) if weight is None else np.asarray(weight, np.float64)
+    labels, n_clusters = np.argmax(memberships, axis=1), memberships.shape[1]
+    own = memberships.max(axis=1).astype(np.float64)
+    if covered is not None:
+        own = np.where(covered, own, 0.0)
+    mass = np.bincount(labels, weights=weight, minlength=n_clusters)
+    total = np.bincount(labels, weights=weight * own, minlength=n_clusters)
+    return float(np.divide(total, mass, out=np.zeros(n_clusters), where=mass > 0).mean())
+
+
+def line_fit(
+    projections: Array,
+    labels: Array,
+    n_clusters: int,
+    similarity: Array,
+    weight: Array,
+    balance: float = 0.5,
+) -> float:
+    """Compute the balanced line fit of projections (n, k − 1) with labels (n,).
+
+    The line fit of a cluster is one if its projections lie on a line, and zero if they spread
+    evenly in all directions (eigenvalues of their covariance). The balance is the smallest cluster
+    size over the largest one. For two clusters, whose projections have one column, the similarity
+    (n,) to the training samples is the second one. C. Alzate, J. A. K. Suykens, "Multiway spectral
+    clustering with out-of-sample extensions through weighted kernel PCA", 2010,
+    :doi:`10.1109/TPAMI.2008.292`.
+    """
+    Z = np.asarray(projections, dtype=np.float64)
+    Z = np.column_stack([Z, similarity]) if Z.shape[1] == 1 else Z
+    width = Z.shape[1]
+    fits, sizes = np.zeros(n_clusters), np.zeros(n_clusters)
+    for p in range(n_clusters):
+        rows = labels == p
+        sizes[p] = weight[rows].sum()
+        if sizes[p] > 0:
+            centered = Z[rows] - np.average(Z[rows], axis=0, weights=weight[rows])
+            spread = np.linalg.eigvalsh(centered.T @ (weight[rows, None] * centered))
+            share = spread[-1] / spread.sum() if spread.sum() > 0 else 1.0  # a point is a line
+            fits[p] = width / (width - 1) * (share - 1 / width)
+    return float((1 - balance) * fits.mean() + balance * sizes.min() / sizes.max())

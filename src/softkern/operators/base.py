@@ -65,7 +65,10 @@ class KernelProducts(ABC):
 
     @abstractmethod
     def geometry(self, A: Any) -> Geometry:
-        """Similarities and distances of the rows to centers A (n, c), and the centers' norms."""
+        """Similarities and distances of the rows to centers A (n, c), and the centers' norms.
+
+        The product K @ A is computed where it is not given.
+        """
 
     def __matmul__(self, A: Any) -> Array:
         columns, is_vector = self.support._check_columns(A)
@@ -296,7 +299,9 @@ class KernelOperator(KernelProducts):
     @cached_property
     def features(self) -> FeaturePoints | None:
         """The support in a finite feature map, from which distances are taken; None without."""
-        return FeaturePoints.of(self.kernel.features(self.X))
+        features = self.kernel.features(self.X)  # a sparse one must stay so
+        is_dense = features is not None and not sp.issparse(features)
+        return FeaturePoints.of(features) if is_dense else None
 
     def squared_norms(self, A: Any) -> Any:
         """Squared length of every center, colsum(A ∘ K A), (c,)."""
@@ -312,10 +317,7 @@ class KernelOperator(KernelProducts):
         return squared_distances(diag, self.columns(index), diag[index], is_semidefinite)
 
     def geometry(self, A: Any, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the support to centers A (n, c), and their norms.
-
-        The product K @ A is computed where it is not given.
-        """
+        """Similarities and distances of the support to centers A (n, c), and their norms."""
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product.reshape(columns.shape)
         return self._geometry_of(columns, product, center_norms(columns, product))
@@ -335,8 +337,6 @@ class KernelOperator(KernelProducts):
 
     def release(self) -> None:
         """Free arrays that are only needed while iterating."""
-
-    # Logarithms
 
     def log_product_of_others(
         self, a: Any, own: Any, product: Array | None = None, rows: Array | None = None
@@ -429,10 +429,7 @@ class CrossOperator(KernelProducts):
         return self.support.kernel.features(self.X)
 
     def geometry(self, A: Any, norms: Any = None, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the new points to centers A (n, c).
-
-        The product K @ A and the squared norms of the centers are computed where not given.
-        """
+        """Similarities and distances of the new points to centers A (n, c), and their norms."""
         columns, _ = self.support._check_columns(A)
         norms = self.support.squared_norms(columns) if norms is None else norms
         product = self._product(columns) if product is None else product

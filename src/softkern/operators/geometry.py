@@ -1,9 +1,8 @@
 """How points lie to centers, and distances that keep their digits.
 
 Every function here is written against the array API: it runs where the operator's arrays live.
-D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common: far from the origin of
-feature space, all of them. Distances do not depend on the origin; taken from features less a
-point in their middle (`FeaturePoints`), they have the digits that the data have.
+D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common. From features less a point
+in their middle (`FeaturePoints`), distances have all the digits that the data have.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from array_api_compat import device, is_numpy_array
 
 from softkern._utils.arrays import namespace, row_sums
@@ -81,10 +79,8 @@ class FeaturePoints:
     norms: Any  # ‖point‖², (n,)
 
     @classmethod
-    def of(cls, features: Any | None) -> FeaturePoints | None:
-        """Of F (n, r); None where there is none, or where it is sparse and must stay so."""
-        if features is None or sp.issparse(features):
-            return None
+    def of(cls, features: Any) -> FeaturePoints:
+        """Of F (n, r)."""
         # some rows show where the middle is; all of them would cost more than the distances
         some = features[:: max(1, features.shape[0] // MIDDLE_ROWS), :]
         if is_numpy_array(some):

@@ -105,8 +105,6 @@ class NystroemOperator(KernelOperator):
         self.trace_error = float(weight @ factor.residual) / trace if trace > 0 else 0.0
         self.approximation_error = self.trace_error
 
-    # The device
-
     def to_device(self, array: Any) -> Any:
         return like(array, self._points) if self.on_device else array
 
@@ -118,8 +116,6 @@ class NystroemOperator(KernelOperator):
 
     def _kernel_block(self, rows: Any, columns: Any) -> Array:
         return np.asarray(on_host(self._block(rows, columns)))
-
-    # The product
 
     def _product(self, A: Any) -> Any:
         return self.partial_product(slice(None), A)
@@ -147,10 +143,7 @@ class NystroemOperator(KernelOperator):
             out += on_host(panel[:, rows].T @ panel[:, columns])
         return out
 
-    @property
-    def features(self) -> None:
-        """None: distances are those of the factor."""
-        return
+    features = None  # distances are those of the factor
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if self.rank == 0:  # K is zero

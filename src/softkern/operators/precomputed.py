@@ -33,7 +33,6 @@ class PrecomputedOperator(DenseOperator):
 
     @cached_property
     def gram(self) -> Array:
-        """The matrix given."""
         return np.asarray(self.X)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
@@ -46,8 +45,7 @@ class PrecomputedOperator(DenseOperator):
     def cross(self, X_new: Any, diag: Any = None) -> CrossOperator:
         """New points as their kernel values with the support, (m, n).
 
-        `diag` holds their values with themselves; without it they are taken to be those of the
-        support where these are all equal.
+        `diag` holds their values with themselves (default: those of the support, if all equal).
         """
         return _GivenValues(self, X_new, diag)
 

@@ -25,24 +25,31 @@ number of columns makes a gap by chance.
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from softkern._utils.progress import stage
+from softkern._utils.random import child_seed
 from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
-from softkern.rows import order_by_mass
+from softkern.rows import Rows, number_by_mass
 from softkern.splitting.curvature import is_curved
 from softkern.splitting.gap_test import gap_depth
 from softkern.splitting.mixture import TiedMixture, fit_mixture
+from softkern.splitting.observations import make_continuous
 from softkern.splitting.proposals import k_means, propose, propose_pairs
 from softkern.splitting.settings import SPLITTING
 
 
-def split(X: Array, seed: int = 0, min_cluster: int = SPLITTING.min_cluster) -> NDArray[np.intp]:
+def split(X: Array, seed: int = 0, min_cluster: int = SPLITTING.min_cluster) -> NDArray[np.int64]:
     """Return the cluster of every row of continuous columns, (n,), the largest first."""
     with one_thread():  # many small products, in which threads would wait for each other
-        return _by_size(_merge_close(X, _split(X, seed, min_cluster), seed))
+        labels = _merge_close(X, _split(X, seed, min_cluster), seed)
+    # by decreasing size, equal ones by their first row
+    return number_by_mass(labels, np.ones(len(X)), -np.arange(len(X)))
 
 
 def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
@@ -55,7 +62,24 @@ def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
     Z = _scaled(X)
     labels = k_means(Z, count, seed)
     mixture = fit_mixture(Z, labels) if labels.max() > 0 else None
-    return _by_size(labels if mixture is None or mixture.count < count else mixture.labels)
+    if mixture is not None and mixture.count == count:
+        labels = mixture.labels
+    return number_by_mass(labels, np.ones(len(X)), -np.arange(len(X)))
+
+
+def estimate_n_clusters(rows: Rows, random_state: Any = 0) -> int:
+    """Estimate the number of clusters with a density gap between any two, at least one.
+
+    Rows without weight are left out. All others count once, as duplicates do: these lie close
+    together, and would be clusters.
+    """
+    seed = child_seed(random_state)
+    points = rows.X[rows.canonical[0]]  # in an order that depends on the values only
+    if points.shape[0] > SPLITTING.max_rows:
+        points = points[np.sort(Rows(points).sample(SPLITTING.max_rows, seed)[0])]
+    points = points.toarray() if sp.issparse(points) else np.asarray(points)
+    with stage("the number of clusters"):
+        return 1 + int(split(make_continuous(points, seed), seed).max(initial=0))
 
 
 def separations(
@@ -172,7 +196,9 @@ class GapTests:
         if depths.min() <= enough:
             return depths
         labels = np.empty(len(mapped), dtype=np.intp)
-        for inside in _folds(len(mapped), self._seed):
+        fold = _folds(len(mapped), self._seed)
+        for k in range(SPLITTING.folds):
+            inside = fold == k
             other = fit_mixture(self.Z[~inside], mixture.labels[~inside], SPLITTING.fold_steps)
             if other is None or other.count < count:
                 return np.where(np.isinf(depths), np.inf, 0.0)
@@ -228,14 +254,15 @@ class GapTests:
 
         Clusters are found without the rows on which they are tested.
         """
-        Z, folds = self.Z[both], _folds(len(is_above), seed)
+        Z, fold = self.Z[both], _folds(len(is_above), seed)
         key = (both.tobytes(), seed)
         if key not in self._pairs:
-            self._pairs[key] = [_fit_pairs(Z[~inside], seed) for inside in folds]
+            self._pairs[key] = [_fit_pairs(Z[fold != k], seed) for k in range(SPLITTING.folds)]
         positions, found_above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
-        for inside, mixtures in zip(folds, self._pairs[key], strict=True):
+        for k, mixtures in enumerate(self._pairs[key]):
             if not mixtures:
                 return 0.0
+            inside = fold == k
             same = np.array([(m.labels == is_above[~inside]).mean() for m in mixtures])
             best = int(np.argmax(np.maximum(same, 1 - same)))
             mixture, first = mixtures[best], int(same[best] > 0.5)
@@ -251,10 +278,9 @@ def _fit_pairs(Z: Array, seed: int) -> list[TiedMixture]:
     return [mixture for mixture in mixtures if mixture is not None and mixture.count == 2]
 
 
-def _folds(n: int, seed: int) -> list[Array]:
-    """The rows of each fold, as masks (n,)."""
-    fold = np.random.default_rng(seed).permutation(n) % SPLITTING.folds
-    return [fold == k for k in range(SPLITTING.folds)]
+def _folds(n: int, seed: int) -> Array:
+    """The number of the fold of every row, (n,)."""
+    return np.random.default_rng(seed).permutation(n) % SPLITTING.folds
 
 
 def _scaled(X: Array) -> Array:
@@ -267,14 +293,6 @@ def _scaled(X: Array) -> Array:
     length = np.linalg.norm(Z, axis=1)
     most = SPLITTING.far_rows * np.median(length)
     return np.asarray(Z * np.minimum(1, most / np.maximum(length, 1e-300))[:, None])
-
-
-def _by_size(labels: Array) -> NDArray[np.intp]:
-    """Number clusters by decreasing size, equal ones by their first row."""
-    _, first, place, counts = np.unique(
-        labels, return_index=True, return_inverse=True, return_counts=True
-    )
-    return np.argsort(order_by_mass(counts, -first))[place]
 
 
 def _is_same(labels: Array, other: Array) -> bool:

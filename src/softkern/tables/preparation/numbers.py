@@ -14,16 +14,16 @@ from softkern._utils.typing import Array
 from softkern.exceptions import DataError, Remedy
 from softkern.tables.preparation.categories import MOST_CATEGORIES
 from softkern.tables.preparation.cells import is_numeric, is_text
-from softkern.tables.preparation.dates import infer_date_format
 from softkern.tables.preparation.formats import (
     NumberFormat,
     decimal_points,
+    infer_date_format,
     infer_number_format,
     is_number,
     parse_plain,
     sample_cells,
 )
-from softkern.tables.preparation.identifiers import are_dates
+from softkern.tables.preparation.kinds import are_dates
 from softkern.tables.preparation.notes import Note, merge_notes
 
 Formats: TypeAlias = dict[str, NumberFormat | None]  # of columns; None for plain numbers
