@@ -15,7 +15,7 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from softkern._utils.progress import stage
-from softkern._utils.random import child_seed, fixed_seed
+from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
 from softkern.dask.chunks import TableChunks, chunk_rows, map_method, map_rows, worker_copy
 from softkern.dask.cluster import broadcast, cluster_watchdog, compute, persist
@@ -23,7 +23,7 @@ from softkern.dask.plan import ENGINE, OPTIONS, build, plan_chunks
 from softkern.dask.rows import SUBSAMPLE_ROWS, ChunkedRows
 from softkern.dask.self_exclusion import calibrate_density, self_excluded_scores
 from softkern.models.checks import check_scales
-from softkern.models.fuzzy import FuzzyCMeans
+from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.possibilistic import PossibilisticCMeans
 from softkern.models.state_schema import row_methods
@@ -83,7 +83,6 @@ def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
             "sample_weight is not supported for Dask data with prepare; use prepare=False."
         )
     table = TableChunks.of(X)
-    model._fit_seed = fixed_seed(model.random_state)
     numbers, sample = table.sample(SUBSAMPLE_ROWS, child_seed(model._fit_seed))
     _fit_clone(model, sample)
     weights, scores = np.full(len(numbers), table.rows / len(numbers)), model.outlier_scores_
@@ -119,9 +118,7 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
             known = {"kernel": chosen.kernel, "kernel_params": None, "bandwidth": "auto"}
             options = model._plan_options() | {"n_vectors": model.n_clusters_, **known}
             chosen = plan_chunks(rows, **options)
-        model._adopt_plan(chosen)
-        operator = build(chosen, rows, model._fit_seed)
-        model._record_approximation(operator)
+        operator = model._build(chosen, rows, build)
         solution = model._solve(operator, weight)
         model._store_solution(operator, solution)
         own = persist(solution.coefficients * operator.diag()[:, None])  # releases the loop's graph
@@ -129,7 +126,9 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
             model._choose_scales(*operator.subsample(weight))
             calibrate_density(model, rows, own)
         else:
-            model._calibrate(solution.geometry, weight)
+            model._warn_of_collapse(solution)
+        if isinstance(model, OutlierFuzzyCMeans):
+            model._weigh_outliers(solution.geometry, weight)
     return own
 
 

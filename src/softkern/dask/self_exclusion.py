@@ -31,7 +31,7 @@ GATHERED = 100_000  # values that are sorted in this process
 
 def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Array:
     """Outlier scores of training rows, each without its own part in the centers, (b,)."""
-    if getattr(model, "_wide_kernel", None) is not None:
+    if isinstance(model, OneClassPCM) and model._wide_kernel is not None:
         near, far = _surprisals(X, own, number, model).T
         return combine_scales(near, far, model._score_scaling)
     scores = model.score_points(X)
@@ -43,8 +43,8 @@ def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Arr
 
 def _surprisals(X: Array, own: Array, number: Array, model: OneClassPCM) -> Array:
     """−log densities of training rows at two scales, (b, 2), the narrow one without the row."""
-    rows = model._cross(X)
-    narrow, wide = model._log_densities(rows, rows @ model._columns)
+    scores: Any = model.score_points(X)
+    narrow, wide = scores.log_densities
     logs, coefficients = narrow[:, None], model._inlier_coef[:, None]
     others = _exclude_self(model, logs, own, number, coefficients, np.exp(logs))[:, 0]
     background = log_background_density(wide, narrow, model._max_duplicate_share)

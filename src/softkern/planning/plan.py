@@ -167,18 +167,18 @@ class Plan:
                 of_row = operator.error - operator.attainable_error
                 if operator.approximation_error > CHECKED_TRACE or of_row > CHECKED_ROW:
                     return self.fallback.build(rows, random_state=random_state)
-            if self.surrogate is None:
-                return operator
-            factor = NystroemOperator(
-                operator.kernel,
-                rows,
-                rank=self.surrogate_rank,
-                trace_tolerance=FACTOR_TOLERANCE,
-                random_state=random_state,
-                points=operator.points,
-            )
-            is_good = factor.approximation_error <= SURROGATE_ERROR
-            return operator.with_draft(factor) if is_good else operator
+            if self.surrogate is not None:
+                factor = NystroemOperator(
+                    operator.kernel,
+                    rows,
+                    rank=self.surrogate_rank,
+                    trace_tolerance=FACTOR_TOLERANCE,
+                    random_state=random_state,
+                    points=operator.points,
+                )
+                if factor.approximation_error <= SURROGATE_ERROR:
+                    operator.surrogate = factor
+        return operator
 
     def prediction_operator(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
         """Build the operator that serves new points over stored support points (n, d).

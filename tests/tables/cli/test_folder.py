@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from softkern.tables.cli import output_folder
+from softkern.tables.cli import output_folder, stopping
 from softkern.tables.cli.errors import OutputError
 from softkern.tables.cli.output_folder import results_folder
 
@@ -61,7 +61,8 @@ def test_a_move_that_fails_is_undone(failing, tmp_path, monkeypatch):
 def test_an_interruption_waits_until_all_files_are_moved(at, tmp_path, monkeypatch):
     out, rename, calls = tmp_path / "out", os.rename, []
     write(out, "old")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, stopping._stop)
+    monkeypatch.setattr(stopping, "received", [])
 
     def interrupt(start, end):
         calls.append(end)
@@ -72,10 +73,11 @@ def test_an_interruption_waits_until_all_files_are_moved(at, tmp_path, monkeypat
 
     monkeypatch.setattr(os, "rename", interrupt)
     try:
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(SystemExit) as stop:
             write(out, "new")
     finally:
         signal.signal(signal.SIGINT, before)
+    assert stop.value.code == 130
     assert contents(out) == dict.fromkeys(NAMES, "new")
 
 
@@ -135,13 +137,9 @@ def test_folders_of_killed_runs_are_removed_and_those_of_others_are_not(exists, 
 
 def test_a_run_that_received_a_signal_writes_nothing(tmp_path, monkeypatch):
     """The exception of a signal may be lost if C code called Python."""
-    monkeypatch.setattr("softkern.tables.cli.output_folder.received_signals", [signal.SIGTERM])
-    before = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    try:
-        with pytest.raises(SystemExit), results_folder(tmp_path / "out", ["a"], False) as hidden:
-            (hidden / "a").write_text("new")
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    monkeypatch.setattr(stopping, "received", [signal.SIGTERM])
+    with pytest.raises(SystemExit), results_folder(tmp_path / "out", ["a"], False) as hidden:
+        (hidden / "a").write_text("new")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from softkern.exceptions import Remedy
-from softkern.tables.cli import run, values
+from softkern.tables.cli import options, run
 from softkern.tables.cli.errors import spell_option
 from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, command, option
 from softkern.tables.io import Format
@@ -85,14 +85,14 @@ def test_options_may_have_other_names_than_parameters(remedy, expected):
 @pytest.mark.parametrize(
     ("parse", "word", "expected"),
     [
-        (values.parse_share, "0.05", 0.05),
-        (values.parse_share, "5%", 0.05),
-        (values.parse_clusters, "3", 3),
-        (values.parse_clusters, "auto", None),
-        (values.parse_separator, "tab", "\t"),
-        (values.parse_separator, ";", ";"),
-        (values.integer_parser(1, 100), "7", 7),
-        (values.choice_parser(["fuzzy", "auto"]), "fuzzy", "fuzzy"),
+        (options.parse_share, "0.05", 0.05),
+        (options.parse_share, "5%", 0.05),
+        (options.parse_clusters, "3", 3),
+        (options.parse_clusters, "auto", None),
+        (options.parse_separator, "tab", "\t"),
+        (options.parse_separator, ";", ";"),
+        (options.number_parser(int, 1, 100, 10), "7", 7),
+        (options.choice_parser(["fuzzy", "auto"]), "fuzzy", "fuzzy"),
     ],
 )
 def test_values_of_options_are_parsed(parse, word, expected):

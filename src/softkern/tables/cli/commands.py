@@ -122,7 +122,7 @@ def models() -> None:
     from softkern.tables.cli.models import MODELS
     from softkern.tables.cli.printer import Printer
 
-    rows = [(name.value, choice.estimator, choice.finds) for name, choice in MODELS.items()]
+    rows = [(name, choice.estimator, choice.finds) for name, choice in MODELS.items()]
     Printer(False).table(("model", "in Python", "what it finds"), rows)
 
 

@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 
 from softkern.files import replacing
 from softkern.tables.cli.analyze import analyze
-from softkern.tables.cli.options import (
-    AnalyzeSettings,
-    OutputOptions,
-    PrepareOptions,
-    ScoreSettings,
-)
+from softkern.tables.cli.options import AnalyzeSettings, OutputOptions, ScoreSettings
 from softkern.tables.cli.output_folder import check_free
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.score import score
@@ -39,10 +34,7 @@ def demo(out: Path) -> None:
     without = "" if has_page else " --no-report"
     printer.line(f"$ softkern analyze {today} --id name -o {out}{without}", "bold cyan")
     force = OutputOptions(force=True)
-    prepare = PrepareOptions(id="name")
-    analyze(
-        AnalyzeSettings(data=str(today), out=out, prepare=prepare, report=has_page, output=force)
-    )
+    analyze(AnalyzeSettings(data=str(today), out=out, id="name", report=has_page, output=force))
     model, scored = out / "model.safetensors", out / "scored.csv"
     printer.line(f"\n$ softkern score {model} {tomorrow} -o {scored}", "bold cyan")
     score(ScoreSettings(model=model, data=str(tomorrow), out=str(scored), output=force))

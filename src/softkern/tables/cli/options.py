@@ -9,23 +9,26 @@ and the function receives one immutable object. To add an option, add a field.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeVar,
+    get_args,
+    get_type_hints,
+)
 
 import typer
 
-from softkern.tables.cli.models import ModelName
-from softkern.tables.cli.values import (
-    choice_parser,
-    integer_parser,
-    parse_clusters,
-    parse_decimal,
-    parse_memory,
-    parse_separator,
-    parse_share,
-)
+from softkern._utils.text import closest_match
+from softkern.tables.cli.errors import OptionError
+from softkern.tables.cli.models import MODELS
 
 if TYPE_CHECKING:
     from softkern.tables.io import Format
@@ -38,8 +41,82 @@ Missing = Literal["neighbors", "refuse", "drop", "impute"]
 PointsFormat = Literal["csv", "xlsx", "jsonl", "parquet"]
 STDOUT = "-"
 OUT = ("--out", "-o")
-COUNT = integer_parser(1, 10**9)
-LINES = integer_parser(0, 10**9)
+MOST = 10**9
+
+
+# Parsers of values. Each raises an error that names the value and what is valid.
+
+
+def parse_share(word: str | float) -> float:
+    """Return a share of the rows."""
+    text = str(word).strip()
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 0.5:
+        nothing = "; 0 flags nothing: leave it out" if value == 0 else ""
+        raise OptionError(f"{word} must be a share of the rows, such as 0.05, up to 0.5{nothing}.")
+    return value
+
+
+def parse_clusters(word: str | int) -> int | None:
+    """Return a number of clusters, None for "auto"."""
+    text = str(word)
+    if text == "auto":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise OptionError(f"{word!r} must be a whole number from 1, or auto.")
+    return int(text)
+
+
+def parse_separator(word: str) -> str:
+    r"""Return the character between fields."""
+    mark = {"tab": "\t", r"\t": "\t"}.get(word, word)
+    if len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0':
+        raise OptionError(f"{word!r} must be one character, or tab; no quote, no line break.")
+    return mark
+
+
+def parse_decimal(word: str) -> str:
+    """Return the decimal point, "." or ","."""
+    if word not in (".", ","):
+        raise OptionError(f"{word!r} must be . or ,")
+    return word
+
+
+def number_parser(kind: type[int | float], low: int, high: int, example: int) -> Parser:
+    """Return a parser of numbers from `low` to `high`."""
+
+    def parse(word: str | float) -> float:
+        with suppress(ValueError):
+            value = kind(str(word).replace(",", ""))
+            if low <= value <= high:
+                return value
+        noun = "whole number" if kind is int else "number"
+        raise OptionError(f"{word} must be a {noun} from {low:,} to {high:,}, such as {example:,}.")
+
+    return parse
+
+
+def choice_parser(names: Sequence[str]) -> Parser:
+    """Return a parser that accepts one of several words."""
+
+    def parse(word: str) -> str:
+        if word in names:
+            return word
+        meant = closest_match(word, names)
+        guess = f"; did you mean {meant}?" if meant else "."
+        raise OptionError(f"{word} must be one of {', '.join(names)}{guess}")
+
+    return parse
+
+
+COUNT = number_parser(int, 1, MOST, 10)
+LINES = number_parser(int, 0, MOST, 10)
+
+
+# Fields that are options
 
 
 def option(
@@ -49,20 +126,17 @@ def option(
     *,
     names: tuple[str, ...] = (),
     default: Any = None,
-    choices: tuple[str, ...] = (),
-    panel: str | None = None,
+    choices: Sequence[str] = (),
 ) -> Any:
     """Return a field that is an option; `names` are its spellings, by default the field's name."""
     if choices:
         parser, metavar = choice_parser(choices), "|".join(choices)
-    complete = (lambda: list(choices)) if choices else None
     info = typer.Option(
         *names,
         parser=parser,
         metavar=metavar,
         help=help,
-        autocompletion=complete,
-        rich_help_panel=panel,
+        autocompletion=(lambda: list(choices)) if choices else None,
         show_default=default is not MISSING,
     )
     return field(default=default, metadata={"typer": info})
@@ -74,55 +148,47 @@ def argument(help: str, parser: Parser | None = None, metavar: str | None = None
     return field(metadata={"typer": info})
 
 
-def flag(help: str, *names: str, default: bool | None = False, panel: str | None = None) -> Any:
+def flag(help: str, *names: str, default: bool | None = False) -> Any:
     """Return a field that is a switch."""
-    return option(help, names=names, default=default, panel=panel)
+    return option(help, names=names, default=default)
 
 
-def _input() -> Any:
+def _data() -> Any:
     return argument(
         "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
         "folder or a pattern of Parquet or NPY files; - for standard input."
     )
 
 
-TEXT = "Reading text and workbooks"
+def _id() -> Any:
+    return option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """How a table is written, where this is not to be detected."""
 
-    separator: str | None = option(
-        "Field separator (default: detected).", parse_separator, "CHAR", panel=TEXT
-    )
-    decimal: str | None = option(
-        "Decimal point (default: detected).", parse_decimal, ".|,", panel=TEXT
-    )
+    PANEL: ClassVar = "Reading text and workbooks"  # heading of these options in the help
+
+    separator: str | None = option("Field separator (default: detected).", parse_separator, "CHAR")
+    decimal: str | None = option("Decimal point (default: detected).", parse_decimal, ".|,")
     encoding: str | None = option(
-        "Text encoding (default: byte order mark, else UTF-8, else cp1252).", panel=TEXT
+        "Text encoding (default: byte order mark, else UTF-8, else cp1252)."
     )
     header: bool | None = flag(
         "Whether the first line names the columns (default: yes, unless it is all numbers).",
         "--header/--no-header",
         default=None,
-        panel=TEXT,
     )
-    skip_rows: int | None = option(
-        "Lines above the header (default: detected).", LINES, "N", panel=TEXT
-    )
+    skip_rows: int | None = option("Lines above the header (default: detected).", LINES, "N")
     skip_footer: int | None = option(
-        "Lines below the last row, such as totals and sources (default: detected).",
-        *(LINES, "N"),
-        panel=TEXT,
+        "Lines below the last row, such as totals and sources (default: detected).", *(LINES, "N")
     )
     sheet: str | None = option(
-        "Sheet of a workbook (default: the first with content).", metavar="NAME|N", panel=TEXT
+        "Sheet of a workbook (default: the first with content).", metavar="NAME|N"
     )
-    na: list[str] | None = option(
-        "Additional word for a missing value.", metavar="WORD", panel=TEXT
-    )
-    skip_bad_lines: bool = flag("Skip lines with too many fields.", "--skip-bad-lines", panel=TEXT)
+    na: list[str] | None = option("Additional word for a missing value.", metavar="WORD")
+    skip_bad_lines: bool = flag("Skip lines with too many fields.", "--skip-bad-lines")
 
     def __post_init__(self) -> None:
         """Check that the separator differs from the decimal point."""
@@ -139,48 +205,15 @@ class ReadOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrepareOptions:
-    """Which columns are used, and how they are prepared."""
+class RunOptions:
+    """Options of all commands that write files."""
 
-    columns: list[str] | None = option(
-        "Columns to use (default: all numeric columns).", metavar="A,B,…"
-    )
-    exclude: list[str] | None = option("Columns to leave out.", metavar="A,B,…")
-    id: str | None = option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
-    scale: Scale = option(
-        "auto: logarithms of skewed columns, all columns in robust units.",
-        default="auto",
-        choices=get_args(Scale),
-    )
-    missing: Missing = option(
-        "neighbors: fill in from the nearest rows in other columns.",
-        default="neighbors",
-        choices=get_args(Missing),
-    )
-    categories: list[str] | None = option("Text columns with few values to use.", metavar="A,B,…")
-    dates: bool = flag("Use date columns, as days.", "--dates")
+    force: bool = flag("Replace existing files.", "--force", "-f")
+    quiet: bool = flag("Print only errors.", "--quiet", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitOptions:
-    """The model and its parameters."""
-
-    model: ModelName = option(
-        "Which model to use; see softkern models.",
-        default=ModelName.auto,
-        choices=tuple(ModelName),
-    )
-    clusters: int | None = option(
-        "Number of clusters (default: auto, estimated from the data).", parse_clusters, "K|auto"
-    )
-    contamination: float | None = option(
-        "Share of rows to flag as outliers, e.g. 0.05.", parse_share, "SHARE"
-    )
-    seed: int = option("Random seed.", integer_parser(0, 2**32 - 1), "N", default=0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputOptions:
+class OutputOptions(RunOptions):
     """How results are written, by `analyze` and `score`."""
 
     join: bool = flag("Also write the table itself with the result columns.", "--join")
@@ -194,18 +227,41 @@ class OutputOptions:
     raw_text: bool = flag(
         "Do not escape text such as =1+1, which spreadsheets would execute.", "--raw-text"
     )
-    force: bool = flag("Replace existing files.", "--force", "-f")
-    quiet: bool = flag("Print only errors.", "--quiet", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyzeSettings:
     """Settings of `softkern analyze`."""
 
-    data: str = _input()
+    data: str = _data()
     out: Path = option("Folder for the results.", names=OUT, default=MISSING)
-    prepare: PrepareOptions = PrepareOptions()
-    fit: FitOptions = FitOptions()
+    columns: list[str] | None = option(
+        "Columns to use (default: all numeric columns).", metavar="A,B,…"
+    )
+    exclude: list[str] | None = option("Columns to leave out.", metavar="A,B,…")
+    id: str | None = _id()
+    scale: Scale = option(
+        "auto: logarithms of skewed columns, all columns in robust units.",
+        default="auto",
+        choices=get_args(Scale),
+    )
+    missing: Missing = option(
+        "neighbors: fill in from the nearest rows in other columns.",
+        default="neighbors",
+        choices=get_args(Missing),
+    )
+    categories: list[str] | None = option("Text columns with few values to use.", metavar="A,B,…")
+    dates: bool = flag("Use date columns, as days.", "--dates")
+    model: str = option(
+        "Which model to use; see softkern models.", default="auto", choices=tuple(MODELS)
+    )
+    clusters: int | None = option(
+        "Number of clusters (default: auto, estimated from the data).", parse_clusters, "K|auto"
+    )
+    contamination: float | None = option(
+        "Share of rows to flag as outliers, e.g. 0.05.", parse_share, "SHARE"
+    )
+    seed: int = option("Random seed.", number_parser(int, 0, 2**32 - 1, 10), "N", default=0)
     show: str | None = option("The two columns that the report draws first.", metavar="A,B")
     points: PointsFormat | None = option(
         "Format of the tables (default: csv; with --join that of the input).",
@@ -230,13 +286,13 @@ class ScoreSettings:
     """Settings of `softkern score`."""
 
     model: Path = argument("model.safetensors of softkern analyze.")
-    data: str = _input()
+    data: str = _data()
     out: str = option(
         "File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.",
         names=OUT,
         default=STDOUT,
     )
-    id: str | None = option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
+    id: str | None = _id()
     missing: Missing | None = option(
         "Default: as in the analysis; drop leaves such rows blank.", choices=get_args(Missing)
     )
@@ -246,7 +302,7 @@ class ScoreSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings:
+class CompareSettings(RunOptions):
     """Settings of `softkern compare`."""
 
     before: Path = argument("Results folder of softkern analyze.")
@@ -257,8 +313,6 @@ class CompareSettings:
     out: Path | None = option(
         "Folder for a page, changes.csv, drift.csv and compare.json.", names=OUT
     )
-    force: bool = flag("Replace existing files.", "--force", "-f")
-    quiet: bool = flag("Print only errors.", "--quiet", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +323,7 @@ class PlanSettings:
     d: int = argument("Columns.", COUNT, "D")
     clusters: int = option("Clusters computed at once.", COUNT, "N", default=1)
     engine: str = option("auto, or the engine to use.", default="auto")
-    memory: float | None = option("Memory limit in GiB.", parse_memory, "GIB")
+    memory: float | None = option("Memory limit in GiB.", number_parser(float, 0, MOST, 8), "GIB")
 
 
 def command(
@@ -291,25 +345,28 @@ def command(
     return decorate
 
 
-def _parameters(settings: type) -> list[inspect.Parameter]:
+def _parameters(settings: Any) -> list[inspect.Parameter]:
     """Return one keyword parameter per field, groups included."""
     found, hints = [], get_type_hints(settings)
     for one in fields(settings):
-        hint = hints[one.name]
-        if is_dataclass(hint):
-            found += _parameters(hint)  # type: ignore[arg-type]
+        if is_dataclass(one.default):
+            found += _parameters(type(one.default))
             continue
+        info = one.metadata["typer"]
+        info.rich_help_panel = getattr(settings, "PANEL", None)
         default = inspect.Parameter.empty if one.default is MISSING else one.default
-        kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hint, one.metadata["typer"]]
+        kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hints[one.name], info]
         found.append(inspect.Parameter(one.name, kind, default=default, annotation=typed))
     return found
 
 
-def _build(settings: type[Settings], values: dict[str, Any]) -> Settings:
+def _build(settings: Any, values: dict[str, Any]) -> Any:
     """Return the settings object with these values, groups included."""
-    hints = get_type_hints(settings)
-    parts = {
-        name: _build(hint, values) if is_dataclass(hint) else values[name]  # type: ignore[arg-type]
-        for name, hint in hints.items()
-    }
-    return settings(**parts)
+    return settings(
+        **{
+            one.name: _build(type(one.default), values)
+            if is_dataclass(one.default)
+            else values[one.name]
+            for one in fields(settings)
+        }
+    )

@@ -6,20 +6,18 @@ import glob
 import os
 import secrets
 import shutil
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from softkern.files import sync_folder
-from softkern.tables.cli.errors import OutputError, received_signals
+from softkern.tables.cli.errors import OutputError
+from softkern.tables.cli.stopping import signals_deferred
 
 # endings of formats that are not written
 NOT_WRITTEN = (".parquet.gz", ".xls", ".xlsb", ".ods", ".json", ".npy", ".zip", ".bz2", ".xz")
 HIDDEN = "softkern-{}.tmp"  # how names of hidden folders end
 BEFORE = "before"  # subfolder of a hidden folder, for the files that are being replaced
-SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @contextmanager
@@ -46,9 +44,7 @@ def results_folder(out: Path, names: Sequence[str], force: bool) -> Iterator[Pat
         _remove_stale(home, start)
         with _hidden_folder(home, start) as hidden:
             yield hidden
-            for number in received_signals[:1]:
-                signal.raise_signal(number)
-            with _signals_deferred():
+            with signals_deferred():
                 _publish(hidden, out, names, force)
     except BaseException:
         for parent in missing_parents:
@@ -166,24 +162,3 @@ def _exchange(hidden: Path, out: Path, names: Sequence[str]) -> None:
             os.rename(end, start)
         before.rmdir()
         raise
-
-
-@contextmanager
-def _signals_deferred() -> Iterator[None]:
-    """Deliver signals to stop only after the moves, which take milliseconds."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: list[int] = []
-    handlers = {}
-    for name in SIGNALS:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not None:
-            handlers[number] = signal.signal(number, lambda number, _: waiting.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-    for number in waiting[:1]:
-        signal.raise_signal(number)

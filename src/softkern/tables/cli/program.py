@@ -10,23 +10,14 @@
 from __future__ import annotations
 
 import io
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
-import typer
+from softkern.tables.cli import stopping
 
-from softkern.tables.cli.commands import app
-from softkern.tables.cli.errors import (
-    BROKEN_PIPE,
-    INTERRUPTED,
-    INTERRUPTION,
-    exit_code,
-    one_line,
-    received_signals,
-)
+INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -35,7 +26,12 @@ def run(arguments: Sequence[str]) -> int:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     debug = "--debug" in arguments[:end]
     arguments = [a for i, a in enumerate(arguments) if i >= end or a != "--debug"]
+    code: Any = None
     try:
+        import typer  # not before signals are handled
+
+        from softkern.tables.cli.commands import app
+
         code = typer.main.get_command(app).main(
             args=arguments, prog_name="softkern", standalone_mode=False
         )
@@ -44,52 +40,40 @@ def run(arguments: Sequence[str]) -> int:
     except SystemExit as stop:
         if isinstance(stop.__context__, BrokenPipeError):  # rich exits when its output is closed
             return BROKEN_PIPE
-        raise
-    except (Exception, KeyboardInterrupt) as error:
+        if not stopping.received:
+            raise
+    except Exception as error:
         if debug:
             import traceback
 
             traceback.print_exc()
-        message = one_line(error)
-        if message:
-            sys.stderr.write(f"softkern: {message}\n")
-        return exit_code(error)
+        if not stopping.received:
+            code = _report(error)
+    if stopping.received:
+        code = 128 + stopping.received[0]
     if code == INTERRUPTED:
-        sys.stderr.write(f"softkern: {INTERRUPTION}\n")
+        sys.stderr.write("softkern: interrupted; nothing is left half-written\n")
     return code if isinstance(code, int) else 0
+
+
+def _report(error: BaseException) -> int:
+    """Print an error as one line, and return its exit code."""
+    from softkern.tables.cli.errors import exit_code, one_line
+
+    if message := one_line(error):
+        sys.stderr.write(f"softkern: {message}\n")
+    return exit_code(error)
 
 
 def main() -> NoReturn:
     """Run the program `softkern` with the arguments of the process."""
-    signal.signal(signal.SIGTERM, _terminate)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
-    hangup = getattr(signal, "SIGHUP", None)  # ignored under nohup
-    if hangup is not None and signal.getsignal(hangup) is signal.SIG_DFL:
-        signal.signal(hangup, _terminate)
+    stopping.handle_signals()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # missing letters must not end the program
             with suppress(OSError):  # a closed file
                 stream.reconfigure(errors="replace")
     code = run(sys.argv[1:])
+    stopping.ignore_signals()
     if code == BROKEN_PIPE:  # otherwise Python reports an error when it closes standard output
         sys.stdout = None
     sys.exit(code)
-
-
-class _Interruption(KeyboardInterrupt):
-    """An interruption that leaves the exit code to `run`.
-
-    After a plain KeyboardInterrupt inside ``exec``, such as in an import of scipy.stats, Python
-    ends itself by SIGINT although the exception was handled.
-    """
-
-
-def _interrupt(number: int, frame: Any) -> NoReturn:
-    received_signals.append(number)
-    raise _Interruption
-
-
-def _terminate(number: int, frame: Any) -> NoReturn:
-    received_signals.append(number)
-    sys.exit(128 + number)  # unlike the signal itself, this removes unfinished files

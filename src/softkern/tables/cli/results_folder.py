@@ -7,17 +7,19 @@ used instead of the analyzed one.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from softkern._utils.text import plural
-from softkern.tables.cli.formulas import unescape_formulas
+from softkern.tables.cli.job import Source, digest_of
 from softkern.tables.cli.scorer import SavedModel
-from softkern.tables.cli.source import Source, digest_of
+from softkern.tables.cli.writing import unescape_formulas
 from softkern.tables.io import Format, TableError, open_table
 
 POINTS = ("points.csv", "points.xlsx", "points.jsonl", "points.parquet")
@@ -48,21 +50,13 @@ class Results:
     rows: int  # rows of the table, including those that were left out
     saved: SavedModel
     estimator: str
-    source: Source | None  # the table, None if it cannot be read again
-    reason: str = ""  # why it cannot be read again
+    find_table: Callable[[], Source]  # raises a TableError if the table cannot be read again
 
     @property
     def features(self) -> list[str]:
         """Columns of the table that the model uses."""
         preparation = self.saved.preparation
         return [] if preparation is None else preparation.used_columns_
-
-    @property
-    def table(self) -> Source:
-        """The table, if it can be read again."""
-        if self.source is None:
-            raise TableError(self.reason)
-        return self.source
 
 
 def read_results(folder: Path) -> Results:
@@ -85,7 +79,7 @@ def read_results(folder: Path) -> Results:
             f"{AGAIN}."
         )
     rows, estimator = int(record["input"]["rows"]), record["model"]["estimator"]
-    return Results(points, rows, saved, estimator, *_find_table(record, folder))
+    return Results(points, rows, saved, estimator, partial(_find_table, record, folder))
 
 
 def _record(path: Path) -> dict[str, Any]:
@@ -124,24 +118,18 @@ def _points(path: Path) -> pd.DataFrame:
         ) from error
 
 
-def _find_table(record: dict[str, Any], folder: Path) -> tuple[Source | None, str]:
-    """Return the table of an analysis, or None and the reason why it cannot be read again."""
-    file = record["input"]["file"]
+def _find_table(record: dict[str, Any], folder: Path) -> Source:
+    """Return the table of an analysis. Raise an error if it cannot be read again."""
+    file, digest = record["input"]["file"], record["input"].get("digest")
     if file == "-":
-        return None, "it came from standard input"
+        raise TableError("it came from standard input")
+    # earlier versions wrote no digest: the file must not be newer than the start, in seconds
+    latest = datetime.fromisoformat(record["started"]).timestamp() + 1
     # the path as it was typed, from here or next to the results
     places = [Path(file), folder.absolute().parent / file]
     there = [place for place in places if place.is_file()]
-    same = [place for place in there if _is_same(place, record)]
-    if same:
-        return Source(str(same[0])), ""
-    return None, f"{file} {'has changed since' if there else 'is not there'}"
-
-
-def _is_same(place: Path, record: dict[str, Any]) -> bool:
-    digest = record["input"].get("digest")
-    if digest is not None:
-        return bool(digest == digest_of(str(place)))
-    # earlier versions wrote no digest: the file must not be newer than the start, in seconds
-    started = datetime.fromisoformat(record["started"]).timestamp()
-    return place.stat().st_mtime < started + 1
+    for place in there:
+        is_older = digest is None and place.stat().st_mtime < latest
+        if is_older or (digest is not None and digest == digest_of(str(place))):
+            return Source(str(place))
+    raise TableError(f"{file} {'has changed since' if there else 'is not there'}")

@@ -6,12 +6,9 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import pandas as pd
-
-from softkern.tables.cli.clock import Clock
-from softkern.tables.cli.options import AnalyzeSettings
+from softkern.fitted import choice_of
+from softkern.tables.cli.job import Job, digest_of
 from softkern.tables.cli.parts import Summary
-from softkern.tables.cli.source import digest_of
 from softkern.tables.cli.table_input import TableInput
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
@@ -20,71 +17,57 @@ DETAILS = {"model": {"parameters"}, "result": {"bandwidth", "iterations", "conve
 
 
 def make_record(
-    settings: AnalyzeSettings,
-    clock: Clock,
-    data: TableInput,
-    model: Any,
-    ranks: pd.DataFrame,
-    all_rows: Summary | None,
+    job: Job, data: TableInput, model: Any, warned: list[str], found: Summary, whole: Summary | None
 ) -> dict[str, Any]:
-    """Return the record of an analysis. `all_rows` are the results of a table in parts."""
-    labels = ranks["label"]
+    """Return the record of an analysis, and for a table in parts of its `whole` results."""
+    settings = job.settings
     parameters = model.get_params(deep=False)
     del parameters["verbose"]
-    fit = settings.fit
     record = {
-        "started": clock.started.isoformat(timespec="seconds"),
+        "started": job.clock.started.isoformat(timespec="seconds"),
         "input": {
             "file": settings.data,
             "digest": digest_of(settings.data),
             "kind": data.reader.kind,
-            "rows": len(data.table) if all_rows is None else all_rows.rows,
+            "rows": len(data.table) if whole is None else whole.rows,
             "columns": data.table.shape[1],
             "notes": data.notes,
         },
         "preparation": {
             "rows": len(data.prepared.values),
             "features": data.prepared.features.columns.tolist(),
-            "scale": settings.prepare.scale,
-            "missing": settings.prepare.missing,
+            "scale": settings.scale,
+            "missing": settings.missing,
         },
         "model": {
-            "name": fit.model.value,
+            "name": settings.model,
             "estimator": type(model).__name__,
             "parameters": parameters,
-            "clusters": "auto" if fit.clusters is None else fit.clusters,
-            "contamination": fit.contamination,
+            "clusters": "auto" if settings.clusters is None else settings.clusters,
+            "contamination": settings.contamination,
         },
-        "seed": fit.seed,
+        "seed": settings.seed,
         "result": {
-            "clusters": int(labels[labels >= 0].nunique()),
-            "sizes": labels[labels >= 0].value_counts().sort_index().tolist(),
-            "in_no_cluster": int((labels < 0).sum()),
-            "outliers": int(ranks["is_outlier"].sum()),
-            "overlaps": int(ranks["is_overlap"].sum()),
+            "clusters": len(found.sizes),
+            **found.counts(),
             "bandwidth": getattr(model, "bandwidth_", None),
             "iterations": getattr(model, "n_iter_", None),
             "converged": getattr(model, "converged_", None),
         },
         "plan": str(model.plan_),
         "versions": _versions(),
-        "seconds": dict(clock.seconds),
+        "seconds": dict(job.clock.seconds),
     }
-    if all_rows is not None:
-        record["all_rows"] = {
-            "rows": all_rows.rows,
-            "sizes": all_rows.sizes,
-            "in_no_cluster": all_rows.labels[-1],
-            "outliers": all_rows.outliers,
-            "overlaps": all_rows.overlaps,
-            "notes": all_rows.notes,
-        }
-    return record
+    if whole is not None:
+        record["all_rows"] = {"rows": whole.rows, **whole.counts(), "notes": whole.notes}
+    return record | {"warnings": warned, "choice": choice_of(model)}
 
 
-def without_details(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record without the fields in `DETAILS`, and without the plan."""
-    shown = {name: part for name, part in record.items() if name != "plan"}
+def page_details(record: dict[str, Any], verbose: bool) -> dict[str, Any]:
+    """Return what the page shows: no choice, which it has elsewhere, and without `verbose` less."""
+    if verbose:
+        return {name: part for name, part in record.items() if name != "choice"}
+    shown = {name: part for name, part in record.items() if name not in ("choice", "plan")}
     for name, details in DETAILS.items():
         shown[name] = {key: value for key, value in record[name].items() if key not in details}
     return shown

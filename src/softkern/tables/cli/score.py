@@ -8,13 +8,13 @@ from pathlib import Path
 from softkern._utils.text import plural, quote
 from softkern.files import replacing
 from softkern.tables.cli.errors import OutputError
+from softkern.tables.cli.job import open_source
 from softkern.tables.cli.options import STDOUT, ScoreSettings
 from softkern.tables.cli.output_folder import check_file, results_folder
 from softkern.tables.cli.parts import Parts
 from softkern.tables.cli.points import joined
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.scorer import SavedModel, Scorer
-from softkern.tables.cli.source import open_source
 from softkern.tables.cli.writing import write_chunks
 
 

@@ -23,7 +23,7 @@ from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantile
 from softkern.tables.explain.row_view import check_training_rows
 from softkern.tables.preparation.cells import as_table, is_numeric
-from softkern.tables.preparation.dates import TIMESTAMP, to_days
+from softkern.tables.preparation.formats import TIMESTAMP, to_days
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import cluster_column_text, format_number
 

@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 from softkern._utils.text import quote
 from softkern._utils.typing import Array
 from softkern.tables.preparation import PreparedTable, TablePreparation
-from softkern.tables.preparation.dates import DURATION
+from softkern.tables.preparation.formats import DURATION
 from softkern.tables.text import format_day, format_number, format_span, join_words
 
 MOST_VALUES = 3  # values of a text column that are listed
