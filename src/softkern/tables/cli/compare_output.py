@@ -82,7 +82,7 @@ def write_changes(settings: CompareSettings, found: Changes, folder: Path) -> No
 
 def write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
     """Write compare.html."""
-    from softkern.tables.report.comparison import Part, write_comparison
+    from softkern.tables.report.templates import Part, write_comparison
 
     points, head = found.points, ["column", "distance", "drift", "change"]
     drift: list[list[str | float]] = [
