@@ -22,7 +22,7 @@ from softkern.rows import row_slices
 from softkern.tables.cli.errors import OutputError
 from softkern.tables.cli.job import STDIN, Clock, Job, open_source
 from softkern.tables.cli.models import make
-from softkern.tables.cli.options import AnalyzeSettings, OutputOptions, ScoreSettings
+from softkern.tables.cli.options import AnalyzeSettings, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.parts import FrameReader, Parts, Summary
 from softkern.tables.cli.points import joined, points_table, with_blanks
@@ -47,10 +47,10 @@ def analyze(settings: AnalyzeSettings) -> None:
         raise OutputError(
             "report.html needs bokeh: pip install 'softkern[report]', or give --no-report."
         )
-    printer = Printer(settings.output.quiet)
+    printer = Printer(settings.quiet)
     # with --verbose, models print their own steps
     with nullcontext() if settings.verbose else printer.stages():
-        parts = Parts.of(settings.data, settings.output)
+        parts = Parts.of(settings)
         if parts is not None:
             _analyze(_sample_job(settings, parts, printer))
             return
@@ -72,7 +72,7 @@ def _analyze(job: Job) -> None:
     settings, printer, parts = job.settings, job.printer, job.parts
     points = [f"points.{settings.points or 'csv'}"] if parts is None else [*parts.names, TOP_NAME]
     names = [*points, CLUSTERS, MODEL, *([PAGE] if settings.report else []), RECORD]
-    with results_folder(settings.out, names, settings.output.force) as folder:
+    with results_folder(settings.out, names, settings.force) as folder:
         data = read_input(job)
         result = _explain(job, data, *_fit(job, data))
         joined_names, whole = _write(job, folder, data, result, points[-1])
@@ -131,7 +131,7 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
         places = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
         explained = explainer.explain(view, scores, ranks, places)
         clusters = describe(data.to_describe(), ranks["label"].to_numpy())
-    wide = job.settings.output.all_memberships
+    wide = job.settings.all_memberships
     points = points_table(ranks, scores.memberships, data.rows, data.ids, wide, explained)
     return Result(model, warned, ranks, explainer, explained, clusters, points)
 
@@ -140,8 +140,8 @@ def _write(
     job: Job, folder: Path, data: TableInput, result: Result, points_name: str
 ) -> tuple[list[str], Summary | None]:
     """Write all files. Return those of --join, and the results of all rows of a table in parts."""
-    settings, output, clock = job.settings, job.settings.output, job.clock
-    write = partial(write_chunks, raw_text=output.raw_text)
+    settings, clock = job.settings, job.clock
+    write = partial(write_chunks, raw_text=settings.raw_text)
     joined_names, whole, points = [], None, result.points
     with clock.step("model"):
         save(
@@ -149,7 +149,7 @@ def _write(
             folder / MODEL,
             contamination=settings.contamination,
             id=data.id,
-            reading=asdict(settings.read.format),
+            reading=asdict(settings.format),
         )
     with clock.step("points"):
         if job.parts is not None:
@@ -157,15 +157,14 @@ def _write(
                 model=folder / MODEL,
                 data=settings.data,
                 id=data.id,
-                output=OutputOptions(all_memberships=output.all_memberships),
-                read=settings.read,
+                all_memberships=settings.all_memberships,
             )
             whole = job.parts.score(folder, scoring, points)
             points = whole.ranked_top()
         write([points], str(folder / points_name))
         write([result.clusters], str(folder / CLUSTERS))
-    if output.join:
-        with clock.step("join"), job.open_table(settings.read.format) as again:
+    if settings.join:
+        with clock.step("join"), job.open_table(settings.format) as again:
             joined_names = [joined_name(settings, data.reader)]
             rows = again.rows_at_once()
             filled = with_blanks(points, range(1, len(data.table) + 1))

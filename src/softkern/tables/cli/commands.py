@@ -6,10 +6,10 @@ The work of a command is in a module of its own, which is imported when the comm
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,10 +18,13 @@ from softkern.tables.cli.options import (
     STDOUT,
     AnalyzeSettings,
     CompareSettings,
+    DemoSettings,
     PlanSettings,
     ScoreSettings,
-    command,
+    parameters,
 )
+
+Load = Callable[[], Callable[[Any], None]]
 
 app = typer.Typer(
     name="softkern",
@@ -55,75 +58,24 @@ def _common(
     pass
 
 
-@command(app, AnalyzeSettings)
-def analyze(settings: AnalyzeSettings) -> None:
-    """Find clusters, outliers and rows between clusters in a table, and explain them.
+def command(app: typer.Typer, settings: type) -> Callable[[Load], Load]:
+    """Return a decorator that makes a command of a function that imports and returns its work."""
 
-    Writes points.csv (label, memberships, ranks and reasons for every row), clusters.csv
-    (description of each cluster), report.html, run.json and model.safetensors (for softkern score)
-    into the folder. With --join, also the table itself with these columns. Either all files appear
-    or none. For a folder or pattern of Parquet or NPY files, or such a file larger than memory, a
-    sample is analyzed and all rows are scored, into points-00000.parquet and so on.
-    """
-    with _starting(settings.output.quiet):
-        from softkern.tables.cli.analyze import analyze
+    def decorate(load: Load) -> Load:
+        def run(**values: Any) -> None:
+            given = settings(**values)
+            is_quiet = getattr(given, "quiet", False)
+            with _starting(is_quiet, to_stderr=getattr(given, "out", None) == STDOUT):
+                work = load()
+            work(given)
 
-    analyze(settings)
+        paragraphs = (inspect.getdoc(load) or "").split("\n\n")
+        run.__doc__ = "\n\n".join(" ".join(lines.split()) for lines in paragraphs)
+        run.__signature__ = inspect.Signature(parameters(settings))  # type: ignore[attr-defined]
+        app.command(load.__name__)(run)
+        return load
 
-
-@command(app, ScoreSettings)
-def score(settings: ScoreSettings) -> None:
-    """Label and score new rows with a saved model, in chunks: the file may exceed memory.
-
-    Columns are matched by name, in any order. The table is read and prepared as in the analysis.
-    """
-    with _starting(settings.output.quiet, to_stderr=settings.out == STDOUT):
-        from softkern.tables.cli.score import score
-
-    score(settings)
-
-
-@command(app, CompareSettings)
-def compare(settings: CompareSettings) -> None:
-    """Show what changed between two analyses, or between an analysis and a new table.
-
-    Reports clusters that merged or split, rows that moved, appeared or disappeared, new outliers,
-    and the drift of every column.
-    """
-    with _starting(settings.quiet):
-        from softkern.tables.cli.compare import compare
-
-    compare(settings)
-
-
-@command(app, PlanSettings)
-def plan(settings: PlanSettings) -> None:
-    """Show how a table of N rows and D columns would be computed, and at what cost."""
-    from softkern.tables.cli.plan import show_plan
-
-    show_plan(settings)
-
-
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path(
-        "demo"
-    ),
-) -> None:
-    """Run analyze and score on generated data, and show the commands."""
-    from softkern.tables.cli.demo import demo
-
-    demo(out)
-
-
-@app.command()
-def models() -> None:
-    """List the models that analyze can use."""
-    from softkern.tables.cli.models import MODELS
-    from softkern.tables.cli.printer import Printer
-
-    rows = [(name, choice.estimator, choice.finds) for name, choice in MODELS.items()]
-    Printer(False).table(("model", "in Python", "what it finds"), rows)
+    return decorate
 
 
 @contextmanager
@@ -134,3 +86,67 @@ def _starting(quiet: bool, to_stderr: bool = False) -> Iterator[None]:
 
     with Printer(quiet, to_stderr).stages(), stage("starting"):
         yield
+
+
+@command(app, AnalyzeSettings)
+def analyze() -> Callable[[AnalyzeSettings], None]:
+    """Find clusters, outliers and rows between clusters in a table, and explain them.
+
+    Writes points.csv (label, memberships, ranks and reasons for every row), clusters.csv
+    (description of each cluster), report.html, run.json and model.safetensors (for softkern score)
+    into the folder. With --join, also the table itself with these columns. Either all files appear
+    or none. For a folder or pattern of Parquet or NPY files, or such a file larger than memory, a
+    sample is analyzed and all rows are scored, into points-00000.parquet and so on.
+    """
+    from softkern.tables.cli.analyze import analyze
+
+    return analyze
+
+
+@command(app, ScoreSettings)
+def score() -> Callable[[ScoreSettings], None]:
+    """Label and score new rows with a saved model, in chunks: the file may exceed memory.
+
+    Columns are matched by name, in any order. The table is read and prepared as in the analysis.
+    """
+    from softkern.tables.cli.score import score
+
+    return score
+
+
+@command(app, CompareSettings)
+def compare() -> Callable[[CompareSettings], None]:
+    """Show what changed between two analyses, or between an analysis and a new table.
+
+    Reports clusters that merged or split, rows that moved, appeared or disappeared, new outliers,
+    and the drift of every column.
+    """
+    from softkern.tables.cli.compare import compare
+
+    return compare
+
+
+@command(app, PlanSettings)
+def plan() -> Callable[[PlanSettings], None]:
+    """Show how a table of N rows and D columns would be computed, and at what cost."""
+    from softkern.tables.cli.plan import show_plan
+
+    return show_plan
+
+
+@command(app, DemoSettings)
+def demo() -> Callable[[DemoSettings], None]:
+    """Run analyze and score on generated data, and show the commands."""
+    from softkern.tables.cli.demo import demo
+
+    return demo
+
+
+@app.command()
+def models() -> None:
+    """List the models that analyze can use."""
+    from softkern.tables.cli.models import MODELS
+    from softkern.tables.cli.printer import Printer
+
+    rows = [(name, choice.estimator, choice.finds) for name, choice in MODELS.items()]
+    Printer(False).table(("model", "in Python", "what it finds"), rows)

@@ -1,8 +1,8 @@
 """The options of the commands, each declared once as a field of a settings class.
 
-Options that belong together form a group, and a settings class may hold groups. `command` turns
-such a class into a command of the program: every field becomes an option with the field's name,
-and the function receives one immutable object. To add an option, add a field.
+Options of several commands are fields of a class from which the settings inherit. A command is
+declared by such a class (`softkern.tables.cli.commands`): every field becomes an option with its
+name, and the command receives one immutable object. To add an option, add a field.
 """
 # ruff: noqa: RUF009 - functions that return fields declare them
 
@@ -11,15 +11,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    ClassVar,
     Literal,
-    TypeVar,
     get_args,
     get_type_hints,
 )
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from softkern.tables.io import Format
 
 
-Settings = TypeVar("Settings")
 Parser = Callable[[Any], Any]
 Scale = Literal["auto", "none", "standard", "robust"]
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
@@ -153,22 +150,11 @@ def flag(help: str, *names: str, default: bool | None = False) -> Any:
     return option(help, names=names, default=default)
 
 
-def _data() -> Any:
-    return argument(
-        "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
-        "folder or a pattern of Parquet or NPY files; - for standard input."
-    )
-
-
-def _id() -> Any:
-    return option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """How a table is written, where this is not to be detected."""
 
-    PANEL: ClassVar = "Reading text and workbooks"  # heading of these options in the help
+    PANEL = "Reading text and workbooks"  # heading of these options in the help
 
     separator: str | None = option("Field separator (default: detected).", parse_separator, "CHAR")
     decimal: str | None = option("Decimal point (default: detected).", parse_decimal, ".|,")
@@ -200,7 +186,7 @@ class ReadOptions:
         """The options as the readers take them."""
         from softkern.tables.io import Format
 
-        options = asdict(self)
+        options = {one.name: getattr(self, one.name) for one in fields(ReadOptions)}
         return Format(missing=tuple(options.pop("na") or ()), **options)
 
 
@@ -213,9 +199,14 @@ class RunOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions(RunOptions):
-    """How results are written, by `analyze` and `score`."""
+class TableOptions(RunOptions, ReadOptions):
+    """The table of `analyze` and `score`, and how its results are written."""
 
+    data: str = argument(
+        "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
+        "folder or a pattern of Parquet or NPY files; - for standard input."
+    )
+    id: str | None = option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
     join: bool = flag("Also write the table itself with the result columns.", "--join")
     scheduler: str | None = option(
         "Dask scheduler to compute on, e.g. tcp://host:8786 (Parquet and NPY only).",
@@ -230,16 +221,14 @@ class OutputOptions(RunOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalyzeSettings:
+class AnalyzeSettings(TableOptions):
     """Settings of `softkern analyze`."""
 
-    data: str = _data()
     out: Path = option("Folder for the results.", names=OUT, default=MISSING)
     columns: list[str] | None = option(
         "Columns to use (default: all numeric columns).", metavar="A,B,…"
     )
     exclude: list[str] | None = option("Columns to leave out.", metavar="A,B,…")
-    id: str | None = _id()
     scale: Scale = option(
         "auto: logarithms of skewed columns, all columns in robust units.",
         default="auto",
@@ -272,33 +261,28 @@ class AnalyzeSettings:
     verbose: bool = flag(
         "Also print details: compared models, iterations, memory.", "--verbose", "-v"
     )
-    output: OutputOptions = OutputOptions()
-    read: ReadOptions = ReadOptions()
 
     def __post_init__(self) -> None:
         """Check that there will be a page to open."""
+        super().__post_init__()
         if self.open and not self.report:
             raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreSettings:
+class ScoreSettings(TableOptions):
     """Settings of `softkern score`."""
 
     model: Path = argument("model.safetensors of softkern analyze.")
-    data: str = _data()
     out: str = option(
         "File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.",
         names=OUT,
         default=STDOUT,
     )
-    id: str | None = _id()
     missing: Missing | None = option(
         "Default: as in the analysis; drop leaves such rows blank.", choices=get_args(Missing)
     )
     chunk: int | None = option("Rows to read at a time.", COUNT, "ROWS")
-    output: OutputOptions = OutputOptions()
-    read: ReadOptions = ReadOptions()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,47 +310,22 @@ class PlanSettings:
     memory: float | None = option("Memory limit in GiB.", number_parser(float, 0, MOST, 8), "GIB")
 
 
-def command(
-    app: typer.Typer, settings: type[Settings]
-) -> Callable[[Callable[[Settings], None]], Callable[[Settings], None]]:
-    """Return a decorator that makes a command of a function of one settings object."""
-    parameters = _parameters(settings)
+@dataclass(frozen=True, kw_only=True)
+class DemoSettings:
+    """Settings of `softkern demo`."""
 
-    def decorate(function: Callable[[Settings], None]) -> Callable[[Settings], None]:
-        def run(**values: Any) -> None:
-            function(_build(settings, values))
-
-        paragraphs = (inspect.getdoc(function) or "").split("\n\n")
-        run.__doc__ = "\n\n".join(" ".join(lines.split()) for lines in paragraphs)
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        app.command(function.__name__)(run)
-        return function
-
-    return decorate
+    out: Path = option("Folder for the results.", names=OUT, default=Path("demo"))
 
 
-def _parameters(settings: Any) -> list[inspect.Parameter]:
-    """Return one keyword parameter per field, groups included."""
+def parameters(settings: type) -> list[inspect.Parameter]:
+    """Return one keyword parameter per field, those of shared classes last."""
     found, hints = [], get_type_hints(settings)
-    for one in fields(settings):
-        if is_dataclass(one.default):
-            found += _parameters(type(one.default))
-            continue
-        info = one.metadata["typer"]
-        info.rich_help_panel = getattr(settings, "PANEL", None)
-        default = inspect.Parameter.empty if one.default is MISSING else one.default
-        kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hints[one.name], info]
-        found.append(inspect.Parameter(one.name, kind, default=default, annotation=typed))
+    by_name = {one.name: one for one in fields(settings)}
+    for owner in settings.__mro__:
+        for name in inspect.get_annotations(owner):
+            info, default = by_name[name].metadata["typer"], by_name[name].default
+            info.rich_help_panel = vars(owner).get("PANEL")
+            default = inspect.Parameter.empty if default is MISSING else default
+            kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hints[name], info]
+            found.append(inspect.Parameter(name, kind, default=default, annotation=typed))
     return found
-
-
-def _build(settings: Any, values: dict[str, Any]) -> Any:
-    """Return the settings object with these values, groups included."""
-    return settings(
-        **{
-            one.name: _build(type(one.default), values)
-            if is_dataclass(one.default)
-            else values[one.name]
-            for one in fields(settings)
-        }
-    )

@@ -72,7 +72,7 @@ class TableInput:
 def read_input(job: Job) -> TableInput:
     """Read the table, choose its columns and prepare them. Print what was done."""
     settings = job.settings
-    with job.clock.step("read"), job.open_table(settings.read.format) as reader:
+    with job.clock.step("read"), job.open_table(settings.format) as reader:
         identifier = reader.identifier(settings.id)
         categories = split_names(settings.categories, reader.columns)
         table = reader.read(text=[] if identifier is None else [identifier], words=categories)
@@ -80,8 +80,8 @@ def read_input(job: Job) -> TableInput:
     job.printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     excluded = _excluded(settings, identifier, table, notes)
-    if settings.output.join:
-        check_free(settings.out / joined_name(settings, reader), settings.output.force)
+    if settings.join:
+        check_free(settings.out / joined_name(settings, reader), settings.force)
     with job.clock.step("prepare"):
         columns = settings.columns
         prepared = TablePreparation(
