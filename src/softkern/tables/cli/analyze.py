@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 import warnings
 import webbrowser
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,11 @@ from sklearn.base import clone
 
 from softkern._utils.text import plural, quote
 from softkern.files import save
-from softkern.fitted import as_sample_of
+from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker
 from softkern.rows import row_slices
 from softkern.tables.cli.errors import OutputError
-from softkern.tables.cli.job import STDIN, Clock, Job, open_source
+from softkern.tables.cli.job import STDIN, Job, digest_of, open_source
 from softkern.tables.cli.models import make
 from softkern.tables.cli.options import AnalyzeSettings, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
@@ -28,7 +30,6 @@ from softkern.tables.cli.parts import FrameReader, Parts, Summary
 from softkern.tables.cli.points import joined, points_table, with_blanks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results import Result, fit_messages, print_choice, print_result
-from softkern.tables.cli.run_record import make_record, page_details
 from softkern.tables.cli.table_input import TableInput, joined_name, read_input
 from softkern.tables.cli.writing import write_chunks, write_json
 from softkern.tables.explain import Explainer
@@ -39,6 +40,9 @@ from softkern.tables.preparation.model import attach_preparation
 
 MODEL, PAGE, RECORD, CLUSTERS = "model.safetensors", "report.html", "run.json", "clusters.csv"
 TOP_NAME = "outliers.csv"  # the strongest outliers of a table in parts, with their ranks
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
+# fields for readers who know the methods; run.json always has them
+DETAILS = {"model": {"parameters"}, "result": {"bandwidth", "iterations", "converged"}}
 
 
 def analyze(settings: AnalyzeSettings) -> None:
@@ -53,9 +57,9 @@ def analyze(settings: AnalyzeSettings) -> None:
         parts = Parts.of(settings)
         if parts is not None:
             _analyze(_sample_job(settings, parts, printer))
-            return
-        with open_source(settings.data) as source:
-            _analyze(Job(settings, source.open, printer, Clock()))
+        else:
+            with open_source(settings.data) as source:
+                _analyze(Job(settings, source.open, printer))
 
 
 def _sample_job(settings: AnalyzeSettings, parts: Parts, printer: Printer) -> Job:
@@ -65,7 +69,7 @@ def _sample_job(settings: AnalyzeSettings, parts: Parts, printer: Printer) -> Jo
     printer.line(f"{data}: {parts.kind}")
     printer.line(f"{plural(len(table), 'row')} are analyzed; all are scored by the model")
     sample = partial(FrameReader, f"the sample of {data}", parts.pieces[0].kind, table)
-    return Job(settings, sample, printer, Clock(), parts, numbers)
+    return Job(settings, sample, printer, parts, numbers)
 
 
 def _analyze(job: Job) -> None:
@@ -171,12 +175,11 @@ def _write(
             results = (filled.iloc[part] for part in row_slices(len(filled), rows))
             tables = joined(again, results, rows)
             write(tables, str(folder / joined_names[0]), style=again.style)
-    found = Summary.of(result.ranks)
-    record = make_record(job, data, result.model, result.warnings, found, whole)
+    record = _record(job, data, result, whole)
     if settings.report:
         with clock.step("report"):
             _write_page(
-                settings, folder / PAGE, data, result, page_details(record, settings.verbose)
+                settings, folder / PAGE, data, result, _page_details(record, settings.verbose)
             )
     record["seconds"] = {**clock.seconds, "total": clock.total()}
     write_json(record, folder / RECORD)
@@ -204,3 +207,70 @@ def _write_page(
         notes=data.notes,
         random_state=settings.seed,
     )
+
+
+# Record
+
+
+def _record(job: Job, data: TableInput, result: Result, whole: Summary | None) -> dict[str, Any]:
+    """Return the content of run.json. `whole` are the results of all rows of a table in parts."""
+    settings, model, found = job.settings, result.model, Summary.of(result.ranks)
+    parameters = model.get_params(deep=False)
+    del parameters["verbose"]
+    record = {
+        "started": job.clock.started.isoformat(timespec="seconds"),
+        "input": {
+            "file": settings.data,
+            "digest": digest_of(settings.data),
+            "kind": data.reader.kind,
+            "rows": len(data.table) if whole is None else whole.rows,
+            "columns": data.table.shape[1],
+            "notes": data.notes,
+        },
+        "preparation": {
+            "rows": len(data.prepared.values),
+            "features": data.prepared.features.columns.tolist(),
+            "scale": settings.scale,
+            "missing": settings.missing,
+        },
+        "model": {
+            "name": settings.model,
+            "estimator": type(model).__name__,
+            "parameters": parameters,
+            "clusters": "auto" if settings.clusters is None else settings.clusters,
+            "contamination": settings.contamination,
+        },
+        "seed": settings.seed,
+        "result": {
+            "clusters": len(found.sizes),
+            **found.counts(),
+            "bandwidth": getattr(model, "bandwidth_", None),
+            "iterations": getattr(model, "n_iter_", None),
+            "converged": getattr(model, "converged_", None),
+        },
+        "plan": str(model.plan_),
+        "versions": _versions(),
+        "seconds": dict(job.clock.seconds),
+    }
+    if whole is not None:
+        record["all_rows"] = {"rows": whole.rows, **whole.counts(), "notes": whole.notes}
+    return record | {"warnings": result.warnings, "choice": choice_of(model)}
+
+
+def _page_details(record: dict[str, Any], verbose: bool) -> dict[str, Any]:
+    """Return what the page shows: no choice, which it has elsewhere, and without `verbose` less."""
+    hidden = {"choice"} if verbose else {"choice", "plan"}
+    shown = {name: part for name, part in record.items() if name not in hidden}
+    for name, details in () if verbose else DETAILS.items():
+        shown[name] = {key: value for key, value in record[name].items() if key not in details}
+    return shown
+
+
+def _versions() -> dict[str, str]:
+    found = {"softkern": version("softkern"), "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

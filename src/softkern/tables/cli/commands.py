@@ -7,8 +7,7 @@ The work of a command is in a module of its own, which is imported when the comm
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -63,9 +62,12 @@ def command(app: typer.Typer, settings: type) -> Callable[[Load], Load]:
 
     def decorate(load: Load) -> Load:
         def run(**values: Any) -> None:
+            from softkern._utils.progress import stage
+            from softkern.tables.cli.printer import Printer
+
             given = settings(**values)
-            is_quiet = getattr(given, "quiet", False)
-            with _starting(is_quiet, to_stderr=getattr(given, "out", None) == STDOUT):
+            printer = Printer(getattr(given, "quiet", False), getattr(given, "out", "") == STDOUT)
+            with printer.stages(), stage("starting"):  # importing packages takes seconds
                 work = load()
             work(given)
 
@@ -76,16 +78,6 @@ def command(app: typer.Typer, settings: type) -> Callable[[Load], Load]:
         return load
 
     return decorate
-
-
-@contextmanager
-def _starting(quiet: bool, to_stderr: bool = False) -> Iterator[None]:
-    """Show that packages are being loaded, which takes seconds."""
-    from softkern._utils.progress import stage
-    from softkern.tables.cli.printer import Printer
-
-    with Printer(quiet, to_stderr).stages(), stage("starting"):
-        yield
 
 
 @command(app, AnalyzeSettings)
