@@ -37,7 +37,6 @@ Scale = Literal["auto", "none", "standard", "robust"]
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 PointsFormat = Literal["csv", "xlsx", "jsonl", "parquet"]
 STDOUT = "-"
-OUT = ("--out", "-o")
 MOST = 10**9
 
 
@@ -121,33 +120,32 @@ def option(
     parser: Parser | None = None,
     metavar: str | None = None,
     *,
-    names: tuple[str, ...] = (),
+    short: str | None = None,
     default: Any = None,
     choices: Sequence[str] = (),
 ) -> Any:
-    """Return a field that is an option; `names` are its spellings, by default the field's name."""
+    """Return a field that is an option. `short` is its spelling with one letter."""
     if choices:
         parser, metavar = choice_parser(choices), "|".join(choices)
     info = typer.Option(
-        *names,
         parser=parser,
         metavar=metavar,
         help=help,
         autocompletion=(lambda: list(choices)) if choices else None,
         show_default=default is not MISSING,
     )
-    return field(default=default, metadata={"typer": info})
+    return field(default=default, metadata={"typer": info, "short": short})
+
+
+def flag(help: str, short: str | None = None) -> Any:
+    """Return a field that is a switch, off by default."""
+    return option(help, short=short, default=False)
 
 
 def argument(help: str, parser: Parser | None = None, metavar: str | None = None) -> Any:
     """Return a field that is a positional argument."""
     info = typer.Argument(parser=parser, metavar=metavar, help=help, show_default=False)
     return field(metadata={"typer": info})
-
-
-def flag(help: str, *names: str, default: bool | None = False) -> Any:
-    """Return a field that is a switch."""
-    return option(help, names=names, default=default)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,10 +159,8 @@ class ReadOptions:
     encoding: str | None = option(
         "Text encoding (default: byte order mark, else UTF-8, else cp1252)."
     )
-    header: bool | None = flag(
-        "Whether the first line names the columns (default: yes, unless it is all numbers).",
-        "--header/--no-header",
-        default=None,
+    header: bool | None = option(
+        "Whether the first line names the columns (default: yes, unless it is all numbers)."
     )
     skip_rows: int | None = option("Lines above the header (default: detected).", LINES, "N")
     skip_footer: int | None = option(
@@ -174,7 +170,7 @@ class ReadOptions:
         "Sheet of a workbook (default: the first with content).", metavar="NAME|N"
     )
     na: list[str] | None = option("Additional word for a missing value.", metavar="WORD")
-    skip_bad_lines: bool = flag("Skip lines with too many fields.", "--skip-bad-lines")
+    skip_bad_lines: bool = flag("Skip lines with too many fields.")
 
     def __post_init__(self) -> None:
         """Check that the separator differs from the decimal point."""
@@ -194,8 +190,8 @@ class ReadOptions:
 class RunOptions:
     """Options of all commands that write files."""
 
-    force: bool = flag("Replace existing files.", "--force", "-f")
-    quiet: bool = flag("Print only errors.", "--quiet", "-q")
+    force: bool = flag("Replace existing files.", "-f")
+    quiet: bool = flag("Print only errors.", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,25 +202,21 @@ class TableOptions(RunOptions, ReadOptions):
         "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
         "folder or a pattern of Parquet or NPY files; - for standard input."
     )
-    id: str | None = option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
-    join: bool = flag("Also write the table itself with the result columns.", "--join")
+    id: str | None = option("Column that identifies the rows.", metavar="COLUMN")
+    join: bool = flag("Also write the table itself with the result columns.")
     scheduler: str | None = option(
         "Dask scheduler to compute on, e.g. tcp://host:8786 (Parquet and NPY only).",
         metavar="ADDRESS",
     )
-    all_memberships: bool = flag(
-        "Write one column per cluster even for more than 20 clusters.", "--all-memberships"
-    )
-    raw_text: bool = flag(
-        "Do not escape text such as =1+1, which spreadsheets would execute.", "--raw-text"
-    )
+    all_memberships: bool = flag("Write one column per cluster even for more than 20 clusters.")
+    raw_text: bool = flag("Do not escape text such as =1+1, which spreadsheets would execute.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyzeSettings(TableOptions):
     """Settings of `softkern analyze`."""
 
-    out: Path = option("Folder for the results.", names=OUT, default=MISSING)
+    out: Path = option("Folder for the results.", short="-o", default=MISSING)
     columns: list[str] | None = option(
         "Columns to use (default: all numeric columns).", metavar="A,B,…"
     )
@@ -240,7 +232,7 @@ class AnalyzeSettings(TableOptions):
         choices=get_args(Missing),
     )
     categories: list[str] | None = option("Text columns with few values to use.", metavar="A,B,…")
-    dates: bool = flag("Use date columns, as days.", "--dates")
+    dates: bool = flag("Use date columns, as days.")
     model: str = option(
         "Which model to use; see softkern models.", default="auto", choices=tuple(MODELS)
     )
@@ -256,11 +248,9 @@ class AnalyzeSettings(TableOptions):
         "Format of the tables (default: csv; with --join that of the input).",
         choices=get_args(PointsFormat),
     )
-    report: bool = flag("Write report.html.", default=True)
-    open: bool = flag("Open report.html in the browser when it is finished.", "--open")
-    verbose: bool = flag(
-        "Also print details: compared models, iterations, memory.", "--verbose", "-v"
-    )
+    report: bool = option("Write report.html.", default=True)
+    open: bool = flag("Open report.html in the browser when it is finished.")
+    verbose: bool = flag("Also print details: compared models, iterations, memory.", "-v")
 
     def __post_init__(self) -> None:
         """Check that there will be a page to open."""
@@ -276,7 +266,7 @@ class ScoreSettings(TableOptions):
     model: Path = argument("model.safetensors of softkern analyze.")
     out: str = option(
         "File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.",
-        names=OUT,
+        short="-o",
         default=STDOUT,
     )
     missing: Missing | None = option(
@@ -295,7 +285,7 @@ class CompareSettings(RunOptions):
         "input."
     )
     out: Path | None = option(
-        "Folder for a page, changes.csv, drift.csv and compare.json.", names=OUT
+        "Folder for a page, changes.csv, drift.csv and compare.json.", short="-o"
     )
 
 
@@ -314,7 +304,7 @@ class PlanSettings:
 class DemoSettings:
     """Settings of `softkern demo`."""
 
-    out: Path = option("Folder for the results.", names=OUT, default=Path("demo"))
+    out: Path = option("Folder for the results.", short="-o", default=Path("demo"))
 
 
 def parameters(settings: type) -> list[inspect.Parameter]:
@@ -323,7 +313,10 @@ def parameters(settings: type) -> list[inspect.Parameter]:
     by_name = {one.name: one for one in fields(settings)}
     for owner in settings.__mro__:
         for name in inspect.get_annotations(owner):
-            info, default = by_name[name].metadata["typer"], by_name[name].default
+            default, metadata = by_name[name].default, by_name[name].metadata
+            info, short = metadata["typer"], metadata.get("short")
+            if short or default is False:  # without --no-NAME, which typer adds to a bare switch
+                info.param_decls = tuple(filter(None, (f"--{name.replace('_', '-')}", short)))
             info.rich_help_panel = vars(owner).get("PANEL")
             default = inspect.Parameter.empty if default is MISSING else default
             kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hints[name], info]
