@@ -1,11 +1,12 @@
 """Fixtures for all tests: array libraries, each as (to its array, back to NumPy)."""
 
 import os
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from softkern.planning import prices
+from softkern.planning import engines
 
 
 def _strict(device=None):
@@ -50,11 +51,12 @@ def library(request):
 @pytest.fixture(autouse=True)
 def _engine_of_the_environment(monkeypatch):
     """Use the engine of SOFTKERN_ENGINE instead of "auto" in every test that supports it."""
-    wanted, choose = os.environ.get("SOFTKERN_ENGINE"), prices.Prices.choose
+    wanted, plan_module = os.environ.get("SOFTKERN_ENGINE"), import_module("softkern.planning.plan")
 
-    def chosen(self, patience):
-        return wanted if wanted in self.costs else choose(self, patience)
+    def choose(prices, patience):
+        is_usable = wanted in prices and prices[wanted].cost is not None
+        return prices[wanted] if is_usable else engines.choose(prices, patience)
 
     if wanted:
-        monkeypatch.setattr(prices.Prices, "choose", chosen)
-        monkeypatch.setattr(prices, "SMALL_ROWS", 0)
+        monkeypatch.setattr(plan_module, "choose", choose)
+        monkeypatch.setattr(engines, "SMALL_ROWS", 0)

@@ -44,11 +44,9 @@ ALLOWED = {
         "operators.geometry",
         "operators.log_sums",
         "operators.ordering",
-        "operators.products",
         "operators.work",
         "operators._gaussian_tiles",
         "operators.gpu*",
-        "operators._pivoted_cholesky",
     },
     "planning*": {"kernels*", "rows", "operators*", "planning*"},
     # rules use arrays only, and solvers use rules and operators, but no data and no kernels
@@ -109,8 +107,8 @@ HOMES = {
     "numba": {"_utils.jit", "operators._gaussian_tiles"},
     "llvmlite": {"operators._gaussian_tiles"},
     "finufft": {"operators.fourier"},
-    "torch": {f"{GPU}.{name}" for name in ("devices", "frames", "fused", "neighbors", "tiled")},
-    "triton": {f"{GPU}.fused", f"{GPU}.kernels"},
+    "torch": {f"{GPU}.{name}" for name in ("devices", "frames", "fused", "tiled")},
+    "triton": {f"{GPU}.kernels"},
     "dask": DASK,
     "distributed": DASK,
 }

@@ -86,7 +86,8 @@ def __getattr__(name: str) -> Any:
     home = _HOMES[name]
     if home is None:
         return import_module(f"softkern.{name}")
-    return getattr(import_module(f"softkern.{home}"), name)
+    globals()[name] = getattr(import_module(f"softkern.{home}"), name)
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

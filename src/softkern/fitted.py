@@ -16,10 +16,11 @@ BINS = (10, 60)  # fewest and most bins of a histogram
 
 def fitted_step(model: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return the fitted model at the end of a pipeline, and the transformation of its input."""
-    steps = model[:-1] if hasattr(model, "steps") and len(model.steps) > 1 else None
-    model = model[-1] if hasattr(model, "steps") else model
+    steps = getattr(model, "steps", [])
+    transform = model[:-1].transform if len(steps) > 1 else lambda X: X
+    model = model[-1] if steps else model
     check_is_fitted(model)
-    return model, (lambda X: X) if steps is None else steps.transform
+    return model, transform
 
 
 def choice_of(model: Any) -> dict[str, Any] | None:
@@ -34,13 +35,10 @@ def choice_of(model: Any) -> dict[str, Any] | None:
         {name: None if value != value else value for name, value in row.items()}  # NaN is unknown
         for row in model.comparison_.to_dict("records")
     ]
-    taken = next(row["model"] for row in compared if row["taken"])
-    is_one = model.n_clusters_ == 1
-    return {
-        "taken": "one cluster" if is_one else taken,
-        "reason": "as asked for" if is_one and model.n_clusters == 1 else model.reason_,
-        "compared": compared,
-    }
+    taken, reason = next(row["model"] for row in compared if row["taken"]), model.reason_
+    if model.n_clusters_ == 1:
+        taken, reason = "one cluster", "as asked for" if model.n_clusters == 1 else reason
+    return {"taken": taken, "reason": reason, "compared": compared}
 
 
 def as_sample_of(model: Any, n_rows: int) -> Any:

@@ -111,6 +111,20 @@ def order_by_mass(mass: Any, tie: Any, tolerance: float = 1e-9) -> Index:
     return np.lexsort((-np.asarray(tie), ranks))
 
 
+def number_by_mass(component: Any, weight: Any, heights: Any) -> NDArray[np.int64]:
+    """Number components from 0 by decreasing mass, then by their largest height; −1 stays."""
+    labels = np.full(len(component), -1, dtype=np.int64)
+    inside = component >= 0
+    if not inside.any():
+        return labels
+    names, index = np.unique(component[inside], return_inverse=True)
+    peak = np.full(len(names), -np.inf)
+    np.maximum.at(peak, index, heights[inside])
+    order = order_by_mass(np.bincount(index, weights=weight[inside]), peak)
+    labels[inside] = np.argsort(order)[index]
+    return labels
+
+
 def column_ranges(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the smallest and the largest value of every column, (d,) each."""
     low, high = X.min(axis=0), X.max(axis=0)

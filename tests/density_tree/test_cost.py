@@ -5,7 +5,7 @@ import pytest
 
 from softkern import AlphaCutClustering, plan
 from softkern.density_tree import landscape
-from softkern.density_tree.cost import COLUMNS, PRODUCTS, tree_seconds
+from softkern.tables.cli.plan import TREE_COLUMNS, TREE_PRODUCTS, tree_seconds
 
 LOGARITHM, SINGLE = 2.0, 2 / 3  # products per exact level and per level in single precision
 
@@ -34,7 +34,7 @@ def test_the_tree_evaluates_the_expected_number_of_points(d, monkeypatch):
     monkeypatch.setattr(landscape, "spanning_segments", count_products)
     X = np.random.default_rng(0).normal(size=(4000, d))
     AlphaCutClustering().fit(X)
-    assert 0.5 < evaluated[4000] / np.interp(d, COLUMNS, PRODUCTS) < 2
+    assert 0.5 < evaluated[4000] / np.interp(d, TREE_COLUMNS, TREE_PRODUCTS) < 2
 
 
 def test_a_plan_estimates_the_cost_of_new_points():

@@ -5,16 +5,16 @@ import pytest
 from sklearn.datasets import make_blobs, make_moons
 
 from softkern import AlphaCutClustering, OneClassPCM
-from softkern.density_tree.gaps import density_left
+from softkern.density_tree.bandwidth_search import _Search
 from softkern.density_tree.landscape import Landscape
 
 
 def density_between(X, labels, pairs=((0, 1),), bandwidth=0.3, seed=0):
-    def fit(half):
-        points, mass = X[half], np.ones(half.sum())
+    def fit(points, mass, bandwidth):
         return Landscape(points, mass, OneClassPCM(bandwidth=bandwidth).fit(points))
 
-    return density_left(fit, labels, np.array(pairs), seed)
+    landscape = fit(X, np.ones(len(X)), bandwidth)
+    return _Search(fit, seed)._density_left(landscape, labels, np.array(pairs))
 
 
 def test_no_density_remains_between_distant_clusters():

@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softkern.density_tree.layout import dendrogram, flatten, merges
+from softkern.density_tree._branches import united
+from softkern.density_tree.layout import dendrogram, flatten
 from softkern.density_tree.tree import AlphaTree
 
 
@@ -47,7 +48,7 @@ def test_components_without_a_common_edge_stay_separate():
 @given(trees())
 def test_a_branch_consists_of_the_points_merged_into_it(tree):
     n = len(tree.heights)
-    merged = merges(n, tree.edges).tolist()
+    merged = united(n, tree.edges)[1].tolist()
     members = [{i} for i in range(n)]
     for i, j in merged:
         members.append(members[i] | members[j])

@@ -5,8 +5,7 @@ import pytest
 from sklearn.datasets import make_circles
 
 from softkern import AlphaCutClustering
-from softkern.density_tree.landscape import Landscape
-from softkern.density_tree.memberships import membership_kernel
+from softkern.density_tree.landscape import Landscape, membership_kernel
 from softkern.models.alpha_cut import Density
 
 

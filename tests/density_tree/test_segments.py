@@ -9,7 +9,6 @@ from softkern.density_tree import segments as module
 from softkern.density_tree.segments import (
     CLOSEST_PAIRS,
     _closest_pairs,
-    lengths,
     measure_segments,
     neighbor_pairs,
     segment_counts,
@@ -38,7 +37,7 @@ def test_the_tree_equals_that_of_all_segments(monkeypatch, d, repeats):
     X = np.concatenate([X + 40 * k for k in range(repeats)])
     levels, _ = make_levels(X, np.full(len(X), 1 / len(X)))
     pairs = neighbor_pairs(X)
-    counts, level = segment_counts(lengths(X, pairs), 0), levels(X)
+    counts, level = segment_counts(X, pairs, 0), levels(X)
     every = measure_segments(X, pairs, counts, level, levels)
     tree = every[maximum_spanning_tree(len(X), pairs, every.level)]
     found = spanning_segments(X, pairs, counts, level, levels)
@@ -53,7 +52,7 @@ def test_a_rough_screen_gives_the_same_tree(monkeypatch, seed):
     X = 2 * np.random.default_rng(seed).normal(size=(80, 5))
     levels, _ = make_levels(X, np.full(80, 1 / 80))
     pairs = neighbor_pairs(X)
-    arguments = X, pairs, segment_counts(lengths(X, pairs), 0), levels(X), levels
+    arguments = X, pairs, segment_counts(X, pairs, 0), levels(X), levels
 
     def add_error(places):
         exact = levels(places)
@@ -69,7 +68,7 @@ def test_most_segments_are_evaluated_only_in_the_middle(monkeypatch):
     X = 2 * np.random.default_rng(0).normal(size=(300, 8))
     levels, evaluated = make_levels(X, np.full(300, 1 / 300))
     pairs = neighbor_pairs(X)
-    counts, level = segment_counts(lengths(X, pairs), 0), levels(X)
+    counts, level = segment_counts(X, pairs, 0), levels(X)
     evaluated.clear()
     spanning_segments(X, pairs, counts, level, levels)
     assert sum(evaluated) < 0.4 * counts.sum()

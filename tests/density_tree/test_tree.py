@@ -8,15 +8,15 @@ from scipy.spatial.distance import pdist, squareform
 
 from softkern import AlphaCutClustering, OneClassPCM
 from softkern.datasets import make_dense_regions
-from softkern.density_tree.layout import merges
+from softkern.density_tree._branches import united
 from softkern.density_tree.tree import (
     AlphaTree,
     Evidence,
-    _dimensions,
+    filled_dimensions,
     histogram_valley,
     maximum_spanning_tree,
-    number_by_mass,
 )
+from softkern.rows import number_by_mass
 
 
 def same_partition(a, b):
@@ -144,8 +144,11 @@ def test_estimated_dimension_is_that_of_the_filled_space(d):
         saddle_density=np.empty(0),
         saddle_variance=np.empty(0),
     )
-    merged = merges(3000, np.stack([np.arange(2999), np.arange(1, 3000)], axis=1))
-    assert _dimensions(merged, evidence)[-1, 0] == pytest.approx(d, abs=0.2)
+    merged = united(3000, np.stack([np.arange(2999), np.arange(1, 3000)], axis=1))[1]
+    filled = filled_dimensions(
+        evidence.mass, evidence.own, evidence.density, evidence.variance, evidence.halving, merged
+    )
+    assert filled[-1, 0] == pytest.approx(d, abs=0.2)
 
 
 def test_significant_labels_and_the_level_that_separates_them():

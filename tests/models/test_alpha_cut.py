@@ -195,9 +195,10 @@ def test_neighbor_pairs_connect_distant_clusters():
 
 
 def test_segments_are_divided_into_steps_of_half_a_bandwidth():
-    length = np.array([0.0, 0.3, 0.5, 3.2, 30.0, 1e8])
-    assert segment_counts(length, 0).tolist() == [0, 0, 0, 6, 59, 200]
-    assert segment_counts(length, 20).tolist() == [20, 20, 20, 20, 59, 200]
+    Z = np.array([0.0, 0.3, 0.5, 3.2, 30.0, 1e8])[:, None]
+    pairs = np.column_stack([np.zeros(6, dtype=int), np.arange(6)])
+    assert segment_counts(Z, pairs, 0).tolist() == [0, 0, 0, 6, 59, 200]
+    assert segment_counts(Z, pairs, 20).tolist() == [20, 20, 20, 20, 59, 200]
 
 
 # Training points and new points

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 import softkern
-from softkern import AutoClustering, rank_points
+from softkern import AutoClustering, FuzzyCMeans, rank_points
 from softkern.exceptions import ApproximationWarning, CollapseWarning, DataError, warn
 from softkern.models import auto_decision, kernel_model
 from softkern.models.auto_decision import SOFT_MODELS
@@ -472,14 +472,17 @@ def test_a_failed_fit_leaves_no_results(monkeypatch):
 def test_clusters_are_numbered_by_size_without_gaps(monkeypatch):
     """A model may lose clusters: if two centers coincide, one of them has no rows."""
 
-    def make(count, start, **options):
-        start = np.column_stack([start[:, :1] / 2, start[:, :1] / 2, start[:, :0:-1]])
-        return SOFT_MODELS["FuzzyCMeans"](count + 1, start, **options)
+    class WithTwin(FuzzyCMeans):
+        def _fit(self, rows):
+            start = self.init
+            self.n_clusters += 1
+            self.init = np.column_stack([start[:, :1] / 2, start[:, :1] / 2, start[:, :0:-1]])
+            super()._fit(rows)
 
     X = np.random.default_rng(0).normal(size=(250, 6))
     X[100:150, 0] += 9
     X[150:, 1] += 9
-    replace_models(monkeypatch, FuzzyCMeans=make)
+    replace_models(monkeypatch, FuzzyCMeans=WithTwin)
     model = AutoClustering().fit(X)
     sizes = np.bincount(model.labels_)
     assert model.n_clusters_ == model.memberships_.shape[1] == len(sizes) == 3
@@ -492,12 +495,15 @@ def test_clusters_are_numbered_by_size_without_gaps(monkeypatch):
 
 
 def test_a_saved_model_has_the_same_cluster_numbers(tmp_path, monkeypatch):
-    def make(count, start, **options):
-        return SOFT_MODELS["FuzzyCMeans"](count, start[:, ::-1], **options)
+    def fit_reversed(self, rows):
+        self.init = self.init[:, ::-1]
+        fit(self, rows)
 
     X = np.random.default_rng(0).normal(size=(210, 5))
     X[140:, 0] += 9
-    replace_models(monkeypatch, FuzzyCMeans=make)
+    fit = FuzzyCMeans._fit
+    monkeypatch.setattr(FuzzyCMeans, "_fit", fit_reversed)
+    replace_models(monkeypatch, FuzzyCMeans=FuzzyCMeans)
     model = AutoClustering().fit(X)
     assert np.bincount(model.labels_).tolist() == [140, 70]
     softkern.save(model, tmp_path / "model.safetensors")

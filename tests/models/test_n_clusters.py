@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from softkern import FuzzyCMeans, OneClassKMeans, OneClassMixture, OutlierFuzzyCMeans
-from softkern.models.n_clusters import estimate_n_clusters
+from softkern.rows import Rows
+from softkern.splitting.split import estimate_n_clusters
 from tests.draws import blobs
 
 MODELS = [FuzzyCMeans, OutlierFuzzyCMeans, OneClassMixture, OneClassKMeans]
@@ -34,7 +35,7 @@ def test_order_units_and_repeats_instead_of_weights_do_not_matter():
     counts = rng.integers(1, 4, len(X))
     order = rng.permutation(counts.sum())
     many = np.repeat(X, counts, axis=0)[order] * [1, 1000, 1e-3, 7]
-    assert estimate_n_clusters(X, counts) == estimate_n_clusters(many, np.ones(len(many))) == 3
+    assert estimate_n_clusters(Rows(X, counts)) == estimate_n_clusters(Rows(many)) == 3
 
 
 def test_auto_with_a_precomputed_matrix_is_an_error():

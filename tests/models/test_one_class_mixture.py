@@ -16,7 +16,7 @@ from reproduce.datasets import load_dataset
 from softkern import CollapseWarning, OneClassKMeans, OneClassMixture
 from softkern.exceptions import ReseedWarning
 from softkern.kernels import Gaussian
-from softkern.models.annealing import cooling
+from softkern.models.one_class_mixture import cooling
 from softkern.operators.dense import DenseOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.solvers.collapse import principal_variance

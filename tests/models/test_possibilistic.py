@@ -494,8 +494,7 @@ def test_scores_of_isolated_points_are_accurate_without_themselves(d):
     is_isolated = model._inlier_coef != model.dual_coef_
     assert is_isolated[-4:].all()
     points = np.concatenate([X[-6:], X[:50], rng.normal(size=(5, d)) + 39.5, [np.full(d, 20.0)]])
-    rows = model._cross(points)
-    narrow = model._log_narrow_density(rows, rows @ model._columns)
+    narrow, _ = model.score_points(points).log_densities
     kernel, inliers = model.kernel_, model._inlier_coef
     terms = kernel.log_block(points, model._support[inliers > 0]) + np.log(inliers[inliers > 0])
     np.testing.assert_allclose(narrow, logsumexp(terms, axis=1), rtol=1e-6, atol=1e-6)

@@ -16,9 +16,9 @@ from reproduce.datasets import load_dataset
 from softkern import KernelSpectralClustering, SoftKernelSpectralClustering
 from softkern.exceptions import ApproximationWarning, SpectrumWarning
 from softkern.kernels import Gaussian
-from softkern.metrics.strength import membership_strength
 from softkern.models import spectral_search
-from softkern.models.spectral_points import overlap_score
+from softkern.models.spectral_scores import overlap_score
+from softkern.models.spectral_search import membership_strength
 from softkern.models.subset import renyi_rows, training_rows
 from softkern.rows import Rows
 from tests.models.contract import ModelContract, recorded_products

@@ -71,7 +71,7 @@ def test_trees_use_the_available_threads(limit, monkeypatch):
             return super().query(*arguments, workers=workers, **options)
 
     monkeypatch.setattr("softkern.operators.log_sums.cKDTree", Tree)
-    monkeypatch.setattr("softkern.operators.base.available_threads", lambda: limit)
+    monkeypatch.setattr("softkern.operators.log_sums.available_threads", lambda: limit)
     X = np.random.default_rng(0).normal(size=(50, 2))
     BlockedOperator(Gaussian(1.0), X).cross(X + 100).log_product(np.ones(50))
     assert used == [limit]

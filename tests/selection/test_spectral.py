@@ -13,9 +13,8 @@ from softkern import (
 )
 from softkern.exceptions import SpectrumWarning
 from softkern.kernels import Gaussian, select_bandwidth
-from softkern.metrics.strength import line_fit
 from softkern.models import spectral_search
-from softkern.models.spectral_search import SpectralSearch
+from softkern.models.spectral_search import SpectralSearch, line_fit
 from softkern.rows import Rows
 from softkern.rules import projections
 from softkern.selection import average_membership_strength, select_spectral
@@ -143,7 +142,12 @@ def test_one_cluster_has_no_contrast():
 
 
 def test_the_number_of_clusters_follows_from_the_contrasts():
-    place = spectral_search._number_place
+    def place(contrast):
+        ones = np.ones((len(contrast), 1))
+        return SpectralSearch(
+            np.arange(len(contrast)), [None], ones, contrast[:, None], ones, ones
+        ).best[0]
+
     assert place(np.array([0.95, 0.99, 1.0, 0.96, 0.7])) == 3  # all separated: the finest
     assert place(np.array([0.2, 0.8, 0.78])) == 1  # the highest
     assert place(np.array([0.1, 0.25, 0.1, 0.3])) == 1  # none separated: the fewest

@@ -31,10 +31,7 @@ class LibraryOperator:
     diag: object
     features: None = None
     on_device: bool = False  # the arrays are passed in
-
-    @property
-    def draft(self):
-        return self
+    surrogate: None = None
 
     def geometry(self, A, product=None):
         product = namespace(A).matmul(self.gram, A) if product is None else product

@@ -16,10 +16,11 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.one_class import FORMULATIONS, Mixture
 from softkern.rules.possibilistic import Possibilistic
-from softkern.solvers.alternate import alternate, alternate_all, make_driver
+from softkern.solvers.alternate import alternate, alternate_all
 from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import hard_rule, seed_mass
-from softkern.solvers.steps import SETTLED, Steps, SurrogateSteps
+from softkern.solvers.steps import Steps
+from softkern.solvers.surrogate import SETTLED, SurrogateSteps, make_driver
 
 PLAN_MODULE = importlib.import_module("softkern.planning.plan")  # not the function
 RULES = {
@@ -44,7 +45,7 @@ def make_problem(seed, rank=None, n=150):
     weight = generator.uniform(0.5, 2, n)
     plain, quick = DenseOperator(kernel, X), CountingOperator(kernel, X)
     rank = int(generator.randint(10, 60)) if rank is None else rank
-    quick = quick.with_draft(NystroemOperator(kernel, X, rank=rank))
+    quick.surrogate = NystroemOperator(kernel, X, rank=rank)
     start = Mean().centers(seed_mass(plain, weight, 3, generator), weight, None)
     return plain, quick, weight, start
 
@@ -106,7 +107,7 @@ def test_one_class_svms_end_at_a_fixed_point_of_the_exact_operator(seed, nu, for
         return Rule(Mixture(form, scale), OneClassCenters(operator, nu, form))
 
     loop = {"sample_weight": weight, "tol": 1e-7, "max_iter": 500, "cycles": True}
-    start = rule(quick).centers.on_operator(quick.draft, None).centers(mass, weight, None)
+    start = rule(quick).centers.on_surrogate().centers(mass, weight, None)
     found = alternate(quick, rule(quick), start, **loop)
     assert found.converged
     assert sum(found.history["low_rank_steps"]) > 0
@@ -130,7 +131,7 @@ def test_an_inaccurate_factor_is_abandoned():
 def test_without_a_surrogate_steps_are_plain():
     plain, quick, weight, start = make_problem(0)
     fuzzy = Rule(Fuzzy(2.0), Mean())
-    assert plain.draft is plain
+    assert plain.surrogate is None
     assert type(make_driver(plain, fuzzy, start, weight)) is Steps
     assert type(make_driver(quick, fuzzy, start, weight)) is SurrogateSteps
 

@@ -14,8 +14,9 @@ from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy
-from softkern.solvers.alternate import alternate, make_driver
+from softkern.solvers.alternate import alternate
 from softkern.solvers.steps import Steps
+from softkern.solvers.surrogate import make_driver
 from softkern.solvers.sweeps import Sweeps
 
 

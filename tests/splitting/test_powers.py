@@ -4,7 +4,7 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import skew
 from sklearn.preprocessing import PowerTransformer
 
-from softkern.splitting.powers import find_power, least_skewed
+from softkern.splitting.observations import find_power, least_skewed
 
 COLUMNS = {
     "normal": lambda rng, n: rng.normal(size=n),

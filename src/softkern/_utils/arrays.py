@@ -57,10 +57,7 @@ def moved(value: Any, move: Callable[[Any], Any]) -> Any:
 
 
 def rowwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a function of an array (n, c) and of numbers that treats every row by itself.
-
-    For a Dask array it becomes one task per chunk, where its operations would be a dozen.
-    """
+    """Decorate a function that treats every row of (n, c) by itself: one task per Dask chunk."""
 
     @wraps(function)
     def applied(values: Any, *numbers: Any, **named: Any) -> Any:

@@ -15,8 +15,7 @@ FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
 
 def available_memory(root: Path = Path("/")) -> int:
     """Return the bytes that all limits leave, from ``proc`` and ``sys`` below `root`."""
-    free = [_meminfo(root) or _physical(), *_left_by_containers(root), *_left_by_limits(root)]
-    return max(0, min(free))
+    return max(0, min([_free(root), *_left_by_containers(root), *_left_by_limits(root)]))
 
 
 def address_space() -> float:
@@ -24,16 +23,13 @@ def address_space() -> float:
     return min(_left_by_limits(Path("/")), default=math.inf)
 
 
-def _meminfo(root: Path) -> int | None:
+def _free(root: Path) -> int:
+    """Bytes that are free, or all of the machine's where the system does not count them."""
     try:
         lines = (root / "proc/meminfo").read_text().splitlines()
-        fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return None
-
-
-def _physical() -> int:
+        return _number_after("MemAvailable:", lines) * 1024
+    except (OSError, StopIteration, ValueError):
+        pass
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -64,10 +60,14 @@ def _left_by_group(folder: Path, limit: str, used: str, cached: str) -> Iterator
     try:
         most, usage = (int((folder / name).read_text()) for name in (limit, used))
         lines = (folder / "memory.stat").read_text().splitlines()
-        dropped = next(int(line.split()[1]) for line in lines if line.startswith(f"{cached} "))
+        dropped = _number_after(f"{cached} ", lines)
     except (OSError, ValueError, StopIteration):  # no such group, or no limit ("max")
         return
     yield most - usage + dropped
+
+
+def _number_after(name: str, lines: list[str]) -> int:
+    return next(int(line.split()[1]) for line in lines if line.startswith(name))
 
 
 def _left_by_limits(root: Path) -> Iterator[int]:

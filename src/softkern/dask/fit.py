@@ -15,16 +15,15 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from softkern._utils.progress import stage
-from softkern._utils.random import child_seed, fixed_seed
+from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
-from softkern.dask.chunks import TableChunks, chunk_rows, map_rows
+from softkern.dask.chunks import TableChunks, chunk_rows, map_method, map_rows, worker_copy
 from softkern.dask.cluster import broadcast, cluster_watchdog, compute, persist
 from softkern.dask.plan import ENGINE, OPTIONS, build, plan_chunks
-from softkern.dask.predict import map_method, map_table_method, without_rows, worker_copy
 from softkern.dask.rows import SUBSAMPLE_ROWS, ChunkedRows
 from softkern.dask.self_exclusion import calibrate_density, self_excluded_scores
 from softkern.models.checks import check_scales
-from softkern.models.fuzzy import FuzzyCMeans
+from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.possibilistic import PossibilisticCMeans
 from softkern.models.state_schema import row_methods
@@ -46,6 +45,7 @@ def fit(model: Any, X: Any, sample_weight: Any) -> None:
 
 
 def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
+    """Fit a model to numbers: all rows where its loop can run over them, else the subsample."""
     if model._is_precomputed:
         raise ValueError("kernel='precomputed' needs a matrix in memory, not a Dask array.")
     size = int((model.engine_params or {}).get("sample_rows", SUBSAMPLE_ROWS))
@@ -53,19 +53,42 @@ def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
         rows = ChunkedRows.of(X, sample_weight, size=size, seed=child_seed(model._fit_seed))
     check_scales(np.vstack([rows.low, rows.high]))
     model.n_features_in_ = rows.shape[1]
-    vars(model).pop("feature_names_in_", None)
     names = list(getattr(X, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.array(names, dtype=object)
     chosen, sample = _loop_plan(model, rows), rows.subsample
     if chosen is None:
         _fit_subsample(model, rows)
-        own, scores = None, np.asarray(model.outlier_scores_)
+        scores = np.asarray(model.outlier_scores_)
     else:
         own = _fit_all(model, rows, chosen)
         part = compute(own[sample.rows])[0]
         scores = self_excluded_scores(sample.X, part, sample.rows, worker_copy(model))
-    _set_row_attributes(model, rows, scores, own)
+    total = float(compute(rows.weight.sum(dtype=np.float64))[0])
+    weights = sample.weight * (total / sample.weight.sum(dtype=np.float64))
+    model.sample_weight_ = rows.weight
+    _set_row_attributes(model, rows.X, (sample.rows, weights, scores))
+    if chosen is not None:
+        options: dict[str, Any] = {"name": "outlier-scores", "like": scores[:0], "numbered": True}
+        small = worker_copy(model)
+        model.outlier_scores_ = map_rows(self_excluded_scores, rows.X, own, **options, model=small)
+
+
+def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
+    """Fit a model that prepares its data to a subsample of a Dask dataframe."""
+    import dask.array as da
+
+    if sample_weight is not None:
+        raise ValueError(
+            "sample_weight is not supported for Dask data with prepare; use prepare=False."
+        )
+    table = TableChunks.of(X)
+    numbers, sample = table.sample(SUBSAMPLE_ROWS, child_seed(model._fit_seed))
+    _fit_clone(model, sample)
+    weights, scores = np.full(len(numbers), table.rows / len(numbers)), model.outlier_scores_
+    dtype = model.sample_weight_.dtype
+    model.sample_weight_ = da.ones(table.rows, chunks=(table.lengths,), dtype=dtype)
+    _set_row_attributes(model, table, (numbers, weights, np.asarray(scores)), sample.iloc[:1])
 
 
 def _loop_plan(model: Any, rows: ChunkedRows) -> Plan | None:
@@ -79,14 +102,10 @@ def _loop_plan(model: Any, rows: ChunkedRows) -> Plan | None:
     is_requested = model.engine != "auto" or "rank" in (model.engine_params or {})
     if rows.subsample.is_complete and not is_requested:
         return None
-    chosen = _plan(model, rows)
+    chosen = plan_chunks(rows, **model._plan_options())
     if is_requested or chosen.options["rank"] is not None:
         return chosen
     return chosen if chosen.product_seconds * chosen.problem.products < PATIENCE else None
-
-
-def _plan(model: Any, rows: ChunkedRows, **changed: Any) -> Plan:
-    return plan_chunks(rows, **(model._plan_options() | changed))
 
 
 def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
@@ -97,10 +116,9 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
         if hasattr(model, "n_clusters"):
             model._choose_number(Rows(sample.X, sample.weight))
             known = {"kernel": chosen.kernel, "kernel_params": None, "bandwidth": "auto"}
-            chosen = _plan(model, rows, n_vectors=model.n_clusters_, **known)
-        model._adopt_plan(chosen)
-        operator = build(chosen, rows, model._fit_seed)
-        model._record_approximation(operator)
+            options = model._plan_options() | {"n_vectors": model.n_clusters_, **known}
+            chosen = plan_chunks(rows, **options)
+        operator = model._build(chosen, rows, build)
         solution = model._solve(operator, weight)
         model._store_solution(operator, solution)
         own = persist(solution.coefficients * operator.diag()[:, None])  # releases the loop's graph
@@ -108,7 +126,9 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
             model._choose_scales(*operator.subsample(weight))
             calibrate_density(model, rows, own)
         else:
-            model._calibrate(solution.geometry, weight)
+            model._warn_of_collapse(solution)
+        if isinstance(model, OutlierFuzzyCMeans):
+            model._weigh_outliers(solution.geometry, weight)
     return own
 
 
@@ -133,45 +153,23 @@ def _fit_clone(model: Any, X: Any, sample_weight: Any = None, **params: Any) -> 
     vars(model).update({k: v for k, v in vars(fitted).items() if k not in names})
 
 
-# Attributes of all rows
+def _set_row_attributes(
+    model: Any, X: Any, sample: tuple[Array, Array, Array], example: Any = None
+) -> None:
+    """Set the fitted attributes of all rows of X as Dask arrays, and those of a sample.
 
-
-def _set_row_attributes(model: Any, rows: ChunkedRows, scores: Array, own: Any) -> None:
-    """Set the fitted attributes of all rows as Dask arrays.
-
-    `scores` are those of the subsample. `own` is every row's own part in the centers, None after a
-    fit to the subsample. Outlier scores exclude the row itself. After a fit to the subsample that
-    holds for rows of the subsample only.
+    `sample` holds row numbers, weights that represent all rows, and outlier scores. These exclude
+    the row itself, and replace those of the same rows among all. `example` is one row of a table.
     """
-    sample, small = rows.subsample, worker_copy(model)
-    total = float(compute(rows.weight.sum(dtype=np.float64))[0])
-    weights = sample.weight * (total / sample.weight.sum(dtype=np.float64))
-    model.sample_rows_, model.sample_row_weights_ = sample.rows, weights
-    model.sample_outlier_scores_ = scores
-    model.sample_weight_ = rows.weight
+    model.sample_rows_, model.sample_row_weights_, model.sample_outlier_scores_ = sample
+    small = worker_copy(model)
     for name, method in row_methods(type(model)).items():
-        setattr(model, name, map_method(small, method, rows.X))
-    if own is None:
-        _insert_sample_scores(model)
-        return
-    model.outlier_scores_ = map_rows(
-        self_excluded_scores,
-        rows.X,
-        own,
-        numbered=True,
-        name="outlier-scores",
-        like=np.empty(0, rows.X.dtype),
-        model=broadcast(small),
-    )
-
-
-def _insert_sample_scores(model: Any) -> None:
-    """Keep the scores of the fit for rows of the subsample, which exclude the row itself."""
-    scores = model.outlier_scores_
-    model.outlier_scores_ = scores.map_blocks(
+        setattr(model, name, map_method(small, method, X, example))
+    rows, _, scores = sample
+    model.outlier_scores_ = model.outlier_scores_.map_blocks(
         _insert_scores,
-        rows=broadcast(model.sample_rows_),
-        scores=broadcast(model.sample_outlier_scores_),
+        rows=broadcast(rows),
+        scores=broadcast(scores),
         meta=np.empty(0, scores.dtype),
     )
 
@@ -181,29 +179,3 @@ def _insert_scores(values: Array, rows: Array, scores: Array, block_info: Any) -
     number = chunk_rows(block_info)
     place = np.minimum(np.searchsorted(rows, number), rows.size - 1)
     return np.where(rows[place] == number, scores[place], values)
-
-
-# Tables with columns of any kind
-
-
-def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
-    """Fit a model that prepares its data to a subsample of a Dask dataframe."""
-    import dask.array as da
-
-    if sample_weight is not None:
-        raise ValueError(
-            "sample_weight is not supported for Dask data with prepare; use prepare=False."
-        )
-    table = TableChunks.of(X)
-    model._fit_seed = fixed_seed(model.random_state)
-    numbers, sample = table.sample(SUBSAMPLE_ROWS, child_seed(model._fit_seed))
-    _fit_clone(model, sample)
-    model.sample_rows_ = numbers
-    model.sample_row_weights_ = np.full(len(numbers), table.rows / len(numbers))
-    model.sample_outlier_scores_ = np.asarray(model.outlier_scores_)
-    small, example = without_rows(model), sample.iloc[:1]
-    for name, method in row_methods(type(model)).items():
-        setattr(model, name, map_table_method(small, method, table, example))
-    _insert_sample_scores(model)
-    dtype = model.sample_weight_.dtype
-    model.sample_weight_ = da.ones(table.rows, chunks=(table.lengths,), dtype=dtype)

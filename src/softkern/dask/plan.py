@@ -8,16 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from softkern._utils.memory import available_memory
 from softkern._utils.threads import available_threads
 from softkern.dask.cluster import worker_threads
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
 from softkern.dask.rows import ChunkedRows
+from softkern.kernels.resolve import resolve
 from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
-from softkern.planning.engines import ENGINES, machine_speed
-from softkern.planning.plan import SAMPLE, Plan, plan, problem_of_rows
-from softkern.planning.prices import Candidate, memory_limit_of_machine, rank_for
+from softkern.planning.engines import ENGINES, MEMORY_SHARE, Candidate, machine_speed, rank_for
+from softkern.planning.plan import SAMPLE, Plan, plan
 from softkern.rows import Rows
 
 ENGINE = DistributedOperator.engine
@@ -47,11 +48,12 @@ def plan_chunks(
     """
     rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X, sample_weight)
     sample, options = rows.subsample, dict(engine_params or {})
-    named = {"kernel": "rbf", **named}
     checked = Rows.of(sample.X, sample.weight)
-    problem = problem_of_rows(checked, named, random_state)
+    kernel = resolve(X=checked, **named, random_state=random_state)
+    kernel.check(sample.X)
+    problem = ProblemSize.of(sample.X, kernel).with_extent(sample.X)
     problem = problem.with_sample(checked, SAMPLE, random_state)
-    if not problem.kernel.takes_points:
+    if not kernel.takes_points:
         raise ValueError(
             f"engine={ENGINE!r} cannot be used here: it needs points, and a precomputed kernel "
             "has none."
@@ -66,16 +68,15 @@ def plan_chunks(
     cost = _cost(problem, len(rows.X.chunks[0]), rank)
     how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
     chosen = Candidate(ENGINE, cost, how, machine_speed())
-    limit = memory_limit_of_machine() if memory_limit is None else memory_limit
+    limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else memory_limit
     options, problem = {"rank": rank, **options}, replace(problem, sample=None)
-    return Plan(ENGINE, problem.kernel, problem, limit, options, (chosen,))
+    return Plan(ENGINE, kernel, problem, limit, options, (chosen,))
 
 
 def _rank(problem: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:
     """Remove the number of landmarks from the options. None means all pairs of rows."""
     if engine in (ENGINE, NystroemOperator.engine) or "rank" in options:
-        rank: int | None = options.pop("rank", DEFAULT_RANK)
-        return rank
+        return options.pop("rank", DEFAULT_RANK)
     suffices = engine == "auto" and rank_for(problem, TRACE_ERROR, SAMPLE) is not None
     return DEFAULT_RANK if suffices else None
 

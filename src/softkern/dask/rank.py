@@ -25,30 +25,24 @@ def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> Rank
     small = model.without_rows() if hasattr(model, "without_rows") else model
     ranker = Ranker(small, **options)
     if X is None:
-        table = _rank_training(model, ranker)
+        columns = [getattr(model, f"{name}_", None) for name in PARTS]
+        lengths = model.outlier_scores_.chunks[0]
+        parts = [[None] * len(lengths) if part is None else _blocks(part) for part in columns]
+        example = [None if part is None else _example(part) for part in columns]
+        table = map_tables(_rank_scored, parts, lengths, example, ranker=ranker)
     elif getattr(model, "preparation_", None) is not None:
         chunks = TableChunks.of(X)
-        parts = [(part,) for part in chunks.parts]
-        example = (chunks.sample(1)[1],)
-        table = map_tables(_rank_new, parts, chunks.lengths, example, ranker=ranker)
+        example = [chunks.sample(1)[1]]
+        table = map_tables(_rank_new, [chunks.parts], chunks.lengths, example, ranker=ranker)
     else:
         X = row_chunks(X)
-        parts = [(block,) for block in X.to_delayed().ravel()]
-        table = map_tables(_rank_new, parts, X.chunks[0], (_example(X),), ranker=ranker)
+        table = map_tables(_rank_new, [_blocks(X)], X.chunks[0], [_example(X)], ranker=ranker)
     table = table.drop(columns=list(RANKS))
     return RankedChunks(_top_rows(table, n_top), table)
 
 
-def _rank_training(model: Any, ranker: Ranker) -> Any:
-    columns = [getattr(model, f"{name}_", None) for name in PARTS]
-    lengths = next(column for column in columns if column is not None).chunks[0]
-    blocks = (
-        [None] * len(lengths) if column is None else column.to_delayed().ravel()
-        for column in columns
-    )
-    example = tuple(None if column is None else _example(column) for column in columns)
-    parts = list(zip(*blocks, strict=True))
-    return map_tables(_rank_scored, parts, lengths, example, ranker=ranker)
+def _blocks(array: Any) -> list[Any]:
+    return array.to_delayed().ravel().tolist()
 
 
 def _example(array: Any) -> Array:

@@ -83,19 +83,24 @@ def row_chunks(X: Any) -> Any:
                 f"column {', '.join(bad[:5])} is not numeric, and models need Dask dataframes of "
                 "numbers: drop or encode it. `softkern analyze` prepares columns."
             )
-        X = X.to_dask_array(lengths=True)
+    X = _with_known_chunks(X)
     if X.ndim != 2:
         raise DataError(f"X must be a 2D array, got {X.ndim} dimensions; reshape it.")
     if np.dtype(X.dtype).kind not in "biuf":
         raise DataError(f"X has dtype {X.dtype}; it must hold numbers.")
-    if np.isnan(X.shape[0]):
-        X = X.compute_chunk_sizes()
     if 0 in X.shape:
         raise DataError(f"X has shape {X.shape}; at least one row and one column are needed.")
     if 0 in X.chunks[0]:
         X = X.rechunk((tuple(rows for rows in X.chunks[0] if rows), -1))
     dtype = X.dtype if X.dtype in (np.float32, np.float64) else np.float64
     return X.rechunk({1: -1}).astype(dtype)
+
+
+def _with_known_chunks(data: Any) -> Any:
+    """Convert Dask data to an array whose chunks have known sizes."""
+    if hasattr(data, "to_dask_array"):
+        return data.to_dask_array(lengths=True)
+    return data.compute_chunk_sizes() if np.isnan(data.shape).any() else data
 
 
 def _weights(sample_weight: Any, X: Any) -> Any:
@@ -105,12 +110,9 @@ def _weights(sample_weight: Any, X: Any) -> Any:
     chunks = (X.chunks[0],)
     if sample_weight is None:
         return da.ones(X.shape[0], chunks=chunks, dtype=np.float64)
-    if hasattr(sample_weight, "to_dask_array"):
-        sample_weight = sample_weight.to_dask_array(lengths=True)
     if not is_dask(sample_weight):
         sample_weight = da.from_array(np.asarray(sample_weight, dtype=np.float64))
-    if np.isnan(sample_weight.shape).any():
-        sample_weight = sample_weight.compute_chunk_sizes()
+    sample_weight = _with_known_chunks(sample_weight)
     if sample_weight.shape != (X.shape[0],):
         raise DataError(
             f"sample_weight has shape {sample_weight.shape}, but X has {X.shape[0]} rows; "
@@ -129,20 +131,17 @@ class ChunkSummary(NamedTuple):
     low: Array
     high: Array
     largest: float  # weight
-    present: int  # number of rows with positive weight
-    rows: NDArray[np.int64]  # of highest priority, in its order
+    rows: NDArray[np.int64]  # of positive weight and highest priority, in its order
     X: Array
     weight: Array
     priority: Array  # its logarithm
 
     def subsample(self, size: int, unit: float) -> Subsample:
         """Select the rows of highest priority, in the order of their numbers."""
-        chosen = np.argsort(self.rows[:size])
-        is_complete = self.present <= size
+        chosen, is_complete = np.argsort(self.rows[:size]), self.rows.size <= size
         weight = self.weight[chosen] / unit
         if not is_complete:  # a row at least as heavy as the first priority left out is always in
-            certain = self.priority[size]
-            weight = np.exp(np.maximum(np.log(self.weight[chosen]) - certain, 0.0))
+            weight = np.exp(np.maximum(np.log(self.weight[chosen]) - self.priority[size], 0.0))
         weight = weight.astype(self.X.dtype)
         return Subsample(self.rows[chosen], self.X[chosen], weight, is_complete)
 
@@ -157,9 +156,7 @@ def _summarize(X: Any, weight: Any, size: int, seed: int) -> ChunkSummary:
         delayed(summarize_chunk)(block, weights, k, int(starts[k]), size, seed)
         for k, (block, weights) in enumerate(pairs)
     ]
-    merge = partial(merge_summaries, size=size)
-    summary: ChunkSummary = merge_parts(parts, merge, MERGED_PARTS)
-    return summary
+    return merge_parts(parts, partial(merge_summaries, size=size), MERGED_PARTS)
 
 
 def summarize_chunk(
@@ -178,7 +175,6 @@ def summarize_chunk(
         X.min(axis=0),
         X.max(axis=0),
         float(weight.max()),
-        int(present.size),
         rows[best],
         np.asarray(X[chosen]),
         weight[chosen],
@@ -198,7 +194,6 @@ def merge_summaries(parts: Sequence[ChunkSummary], size: int) -> ChunkSummary:
         np.min([part.low for part in parts], axis=0),
         np.max([part.high for part in parts], axis=0),
         max(part.largest for part in parts),
-        sum(part.present for part in parts),
         rows[best],
         X[best],
         weight[best],

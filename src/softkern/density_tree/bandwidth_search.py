@@ -5,7 +5,11 @@ bandwidths from coarse to fine are tried until one splits, and each side is then
 with its own bandwidths, until nothing splits. How fine the ladder is depends on the number of
 columns. In a few, the noise of a fine estimate is known well enough to separate it from structure.
 In many it is not, and a split of the tree must be confirmed by a density gap on the line between
-its sides (`softkern.splitting`). Called by `AlphaCutClustering`.
+its sides (`softkern.splitting`).
+
+A tree finds the lowest point between two clusters wherever chance has made it, and along a curve
+there are many points to choose from. The gaps of a tree are therefore found in one half of the
+points and measured in the other: a gap by chance is none there.
 """
 
 from __future__ import annotations
@@ -14,12 +18,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from softkern._utils.neighbors import k_nearest
 from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
-from softkern.density_tree.gaps import density_left
 from softkern.density_tree.landscape import Landscape
+from softkern.density_tree.layout import flatten
 from softkern.density_tree.tree import filled_dimensions
 from softkern.kernels.spread import robust_spread
 from softkern.rows import Rows, varying_columns
@@ -40,6 +45,7 @@ CAUTION = 2.0  # along curves, which a fine estimate and a second test of a part
 LEFT, LEFT_MORE = 0.4, 0.5
 LEFT_CAUTIOUS = 0.3
 LEFT_BETWEEN_ROUND = 0.85
+HALVINGS = 3  # of the points, in which gaps are found and measured
 FILLED = 0.92  # of its columns, from which on a part is no curve
 ROUND = (0.75, 1.6)  # shares of the kurtosis of normal points that a round cluster has
 ONE_NORMAL = 0.05  # deviation from it of a part that is one normal cluster, or its standard error
@@ -81,9 +87,9 @@ def search_bandwidths(
 
 
 class _Search:
-    """Splits of parts, part by part.
+    """Splits of parts. `finest` is the finest bandwidth that split something.
 
-    `finest` is the finest bandwidth that split something, `coarsest` that of the rule for all data.
+    `coarsest` is the bandwidth of the rule for all data.
     """
 
     def __init__(self, fit: Fit, seed: int) -> None:
@@ -178,13 +184,26 @@ class _Search:
                 return tree.labels_without(is_cut)
         return None
 
-    def _density_left(self, landscape: Landscape, labels: Array, pairs: Array) -> Array:
-        """Density left between clusters, in halves of the points at the bandwidth of all."""
+    def _density_left(
+        self, landscape: Landscape, labels: Array, pairs: Array
+    ) -> NDArray[np.float64]:
+        """Density in the gaps between pairs (m, 2) of clusters over that inside them, (m,).
 
-        def fit(half: NDArray[np.bool_]) -> Landscape:
-            return self._fit(landscape.nodes[half], landscape.mass[half], landscape.bandwidth)
-
-        return density_left(fit, labels, pairs, self._seed)
+        The median over halvings of the points, at most one. A cluster of one point is not found
+        again.
+        """
+        nodes, mass, n = landscape.nodes, landscape.mass, len(labels)
+        generator = np.random.default_rng(self._seed)
+        shares = np.full((2 * HALVINGS, len(pairs)), np.nan)
+        for k in range(0, 2 * HALVINGS, 2):
+            first = generator.permutation(n) < n // 2
+            one, two = (
+                self._fit(nodes[half], mass[half], landscape.bandwidth) for half in (first, ~first)
+            )
+            shares[k] = _shares_left(one, labels[first], two, pairs)
+            shares[k + 1] = _shares_left(two, labels[~first], one, pairs)
+        shares[0, np.isnan(shares).all(axis=0)] = 1.0
+        return np.asarray(np.nanmedian(shares, axis=0))
 
     def _ladder(self, coarse: Landscape) -> Iterator[Landscape]:
         """Landscapes of the same points, from coarse to fine."""
@@ -233,14 +252,12 @@ def _are_round(groups: list[Array]) -> bool:
 
 def _fills(landscape: Landscape) -> bool:
     """Whether points fill all columns at the scale of the kernel, if its square is known."""
-    halving, variance = landscape.kernel.log2_square_ratio, landscape.variance
-    if variance is None or halving is None:
+    variance, halving = landscape.variance, landscape.kernel.log2_square_ratio
+    if variance is None:
         return False
-    own = np.maximum(landscape.own.astype(np.float64), np.finfo(np.float64).tiny)
-    squares = landscape.mass @ np.maximum(variance / own - own, 0)
-    values = landscape.mass @ np.maximum(np.exp(landscape.level) - own, 0)
-    filled = float(filled_dimensions(squares, values, halving))
-    return filled >= FILLED * landscape.nodes.shape[1]
+    own, density = landscape.own.astype(np.float64), np.exp(landscape.level)
+    filled = filled_dimensions(landscape.mass, own, density, variance, halving)
+    return bool(filled >= FILLED * landscape.nodes.shape[1])
 
 
 def _merge_without_gap(nodes: Array, mass: Array, labels: Array, seed: int) -> NDArray[np.int64]:
@@ -252,8 +269,34 @@ def _merge_without_gap(nodes: Array, mass: Array, labels: Array, seed: int) -> N
         depths = separations(X, inside, seed)
         i, j = np.unravel_index(np.argmin(depths), depths.shape)
         if depths[i, j] > 1:
-            return labels
+            return np.unique(labels, return_inverse=True)[1].astype(np.int64)
         labels = np.where(labels == names[j], names[i], labels)
-        labels = np.unique(labels, return_inverse=True)[1].astype(np.int64)
         names, inside = np.unique(labels[rows], return_inverse=True)
     return np.zeros(len(nodes), dtype=np.int64)
+
+
+def _shares_left(
+    found_in: Landscape, labels: Array, measured_in: Landscape, pairs: Array
+) -> NDArray[np.float64]:
+    """Density at the lowest points between clusters over that where they are dense, (m,).
+
+    At most one; NaN for clusters that the landscape does not hold.
+    """
+    joins = found_in.joins()
+    row, edges = flatten(len(labels), joins.pairs, -np.arange(len(joins.pairs), dtype=np.float64))
+    place = np.argsort(row)
+    tops, dense = {}, {}  # the highest tenth of every cluster, highest first, and its level
+    for c in np.unique(labels).tolist():
+        rows = np.flatnonzero(labels == c)
+        tops[c] = rows[np.argsort(-found_in.level[rows], kind="stable")[: max(1, len(rows) // 10)]]
+        levels = measured_in.model.score_samples(found_in.nodes[tops[c]])
+        dense[c] = logsumexp(levels) - np.log(len(levels))
+    shares = np.full(len(pairs), np.nan)
+    for number, (i, j) in enumerate(pairs.tolist()):
+        if i not in tops or j not in tops:
+            continue
+        start, stop = np.sort(place[[tops[i][0], tops[j][0]]])
+        lowest = np.array([-edges[start:stop].min()], dtype=np.intp)
+        level = measured_in.model.score_samples(joins[lowest].points(found_in.nodes))[0]
+        shares[number] = np.exp(min(float(level - min(dense[i], dense[j])), 0.0))
+    return shares

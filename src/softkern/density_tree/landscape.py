@@ -19,7 +19,6 @@ from softkern._utils.typing import Array
 from softkern.density_tree.segments import (
     Segments,
     complete_pairs,
-    lengths,
     neighbor_pairs,
     require_complete_memory,
     segment_counts,
@@ -28,14 +27,18 @@ from softkern.density_tree.segments import (
 from softkern.density_tree.tree import AlphaTree, Evidence
 from softkern.kernels import Gaussian, Kernel
 from softkern.kernels.spread import robust_spread
-from softkern.operators.base import KernelOperator
-from softkern.rows import lower_quantile, varying_columns
+from softkern.rows import Rows, lower_quantile, varying_columns
 
 PLANE = 2
 NOISE_CRITICAL = 1.1  # significance from which low levels are a population of their own
 NOISE_CONTRAST = 0.95  # of log density, between the middle of a cluster's rows and of its noise
 FEWEST_LEVELS = 20  # different densities from which their distribution is tested
 MOST_LEVELS = 2000  # more are averaged in groups of equal mass
+WIDTH_SAMPLE = 2000  # points that decide the width of the kernel of memberships
+WIDER = 2**0.25  # from one width to the next
+CLEARLY = 2.0  # times the share of any other cluster
+UNCLEAR = 0.015  # of the points that may become unclear, of all
+UNCLEAR_OF_ONE = 0.1  # and of each cluster
 
 
 @dataclass(frozen=True)
@@ -64,44 +67,34 @@ class Landscape:
     @cached_property
     def coefficients(self) -> Array:
         """Coefficients a of the nodes in the center, (n,)."""
-        coefficients = np.zeros(len(self.nodes), dtype=self.model.dual_coef_.dtype)
+        coefficients = np.zeros(len(self.nodes), dtype=self.nodes.dtype)
         coefficients[self.model.support_] = self.model.dual_coef_
         return coefficients
 
     @cached_property
     def level(self) -> NDArray[np.float64]:
         """Levels of the nodes, (n,)."""
-        return np.asarray(self.levels(self.nodes), dtype=np.float64)
-
-    def levels(self, points: Array) -> Array:
-        """Levels of any points, (m,)."""
-        levels: Array = self.model.score_samples(points)
-        return levels
-
-    def operator_of(self, points: Array, kernel: Kernel) -> KernelOperator:
-        """The operator of points and a kernel, for products and new points."""
-        operator: KernelOperator = self.model.plan_.prediction_operator(points, kernel)
-        return operator
+        return np.asarray(self.model.score_samples(self.nodes), dtype=np.float64)
 
     @cached_property
     def own(self) -> Array:
         """Coefficient of a single observation at each node, (n,): equal rows are separate ones."""
-        return self.coefficients.astype(self.nodes.dtype) / self.mass.astype(self.nodes.dtype)
+        return self.coefficients / self.mass.astype(self.nodes.dtype)
 
     @cached_property
-    def _square(self) -> KernelOperator | None:
+    def _square(self) -> Any:
         """The operator of the nodes and the squared kernel, where the square is known."""
         square = self.kernel.squared()
         if square is None or self.kernel.log2_square_ratio is None:
             return None
-        return self.operator_of(self.nodes, square)
+        return self.model.plan_.prediction_operator(self.nodes, square)
 
     @cached_property
     def variance(self) -> Array | None:
         """Sampling variance of the density at the nodes, (n,), where the square is known."""
         if self._square is None:
             return None
-        squares = self.coefficients.astype(self.nodes.dtype) * self.own
+        squares = self.coefficients * self.own
         return np.maximum(self._square @ squares, squares).astype(np.float64)
 
     def memberships(self, level: Array) -> Array:
@@ -130,7 +123,9 @@ class Landscape:
             require_complete_memory(n)
             if not isinstance(self.kernel, Gaussian):
                 return self._spanning(Z, np.stack(np.triu_indices(n, 1), axis=1), least)
-        pairs = neighbor_pairs(Z, self.operator_of(self.nodes, self.kernel).near_rows)
+        pairs = neighbor_pairs(
+            Z, self.model.plan_.prediction_operator(self.nodes, self.kernel).near_rows
+        )
         known = self._spanning(Z, pairs, least)
         if not is_complete:
             return known
@@ -139,23 +134,23 @@ class Landscape:
         return self._spanning(Z, np.concatenate([known.pairs, more]), least)
 
     def _spanning(self, Z: Array, pairs: Array, least: int) -> Segments:
-        counts = segment_counts(lengths(Z, pairs), least)
-        is_double = self.nodes.dtype == np.float64
-        screen = self._rough_levels if is_double and isinstance(self.kernel, Gaussian) else None
-        return spanning_segments(self.nodes, pairs, counts, self.level, self.levels, screen)
+        counts, screen = segment_counts(Z, pairs, least), None
+        if self.nodes.dtype == np.float64 and isinstance(self.kernel, Gaussian):
+            # in single precision, around the middle of the nodes
+            middle = np.median(self.nodes, axis=0)
+            rough = self.model.plan_.prediction_operator(
+                (self.nodes - middle).astype(np.float32), self.kernel
+            )
+            coefficients = self.coefficients.astype(np.float32)
 
-    @cached_property
-    def _rough_operator(self) -> tuple[KernelOperator, Array]:
-        """The operator in single precision, around the middle of the nodes, and that middle."""
-        middle = np.median(self.nodes, axis=0)
-        return self.operator_of((self.nodes - middle).astype(np.float32), self.kernel), middle
+            def rough_levels(points: Array) -> Array:
+                near = rough.cross((points - middle).astype(np.float32))
+                return np.asarray(near.log_product(coefficients), dtype=np.float64)
 
-    def _rough_levels(self, points: Array) -> Array:
-        """Levels of any points in single precision, (m,)."""
-        operator, middle = self._rough_operator
-        near = operator.cross((points - middle).astype(np.float32))
-        levels = near.log_product(self.coefficients.astype(np.float32))
-        return np.asarray(levels, dtype=np.float64)
+            screen = rough_levels
+        return spanning_segments(
+            self.nodes, pairs, counts, self.level, self.model.score_samples, screen
+        )
 
     def tree(
         self, graph: str = "knn", segment_points: int = 20, *, caution: float = 1.0
@@ -171,11 +166,10 @@ class Landscape:
         )
 
     def _evidence(self, segments: Segments, caution: float) -> Evidence | None:
-        halving = self.kernel.log2_square_ratio
-        if self._square is None or self.variance is None or halving is None:
+        if self.variance is None:
             return None
         points = segments.points(self.nodes)
-        squares = self.coefficients.astype(self.nodes.dtype) * self.own
+        squares = self.coefficients * self.own
         lows = self._square.cross(points) @ squares if len(points) else np.empty(0)
         return Evidence(
             mass=self.mass.sum() * self.coefficients.astype(np.float64),
@@ -188,7 +182,7 @@ class Landscape:
             # with a whole observation removed they count for nothing. In many columns all points
             # are nearly isolated, and half of one must do.
             continuity=1.0 if varying_columns(self.nodes) <= PLANE else 0.5,
-            halving=halving,
+            halving=self.kernel.log2_square_ratio,
             caution=caution,
         )
 
@@ -271,3 +265,45 @@ def _noise_level(level: Array, mass: Array, fit_line: Callable[[Array, Array], L
         for side in (values[:, 0] < cut, values[:, 0] >= cut)
     )
     return cut if high - low > NOISE_CONTRAST else -np.inf
+
+
+def membership_kernel(landscape: Landscape, labels: Array, seed: Any = 0) -> Kernel:
+    """The kernel of memberships: in each column as wide as the clusters allow.
+
+    In the kernel of the tree a row's own mass outweighs all others where data are sparse, and a row
+    between two clusters would belong to one alone. In a kernel as wide as the clusters it belongs
+    to each by half, but clusters that surround each other merge. This is therefore the widest
+    kernel in which nearly all points still clearly belong to their own cluster. `labels` (n,) are
+    the clusters of the nodes, −1 for none.
+    """
+    kernel = landscape.kernel
+    inside = np.flatnonzero(labels >= 0)
+    if np.unique(labels[inside]).size < 2:
+        return kernel
+    rows, weight = Rows(landscape.nodes[inside], landscape.mass[inside]).sample(WIDTH_SAMPLE, seed)
+    points = landscape.nodes[inside[rows]]
+    number = np.unique(labels[inside[rows]], return_inverse=True)[1]
+    columns = np.where(number[:, None] == np.arange(number.max() + 1), weight[:, None], 0.0)
+    shares = columns / columns.sum(axis=0)
+    squares = np.square(points - (shares.T @ points)[number])
+    spread = np.sqrt(np.average(squares, axis=0, weights=weight))
+    narrow = np.broadcast_to(landscape.bandwidth, spread.shape)
+
+    operator_of = landscape.model.plan_.prediction_operator
+
+    def widened(times: float) -> Kernel:
+        return kernel.with_bandwidth(np.clip(times * narrow, narrow, np.maximum(narrow, spread)))
+
+    def clear(times: float) -> Array:
+        """Return the shares of all points, and of each cluster, clearly in their cluster."""
+        mass = operator_of(points, widened(times)) @ columns.astype(points.dtype)
+        own = np.take_along_axis(mass, number[:, None], axis=1)[:, 0]
+        np.put_along_axis(mass, number[:, None], 0, axis=1)
+        is_clear = own > CLEARLY * mass.max(axis=1)
+        return np.append(is_clear @ weight / weight.sum(), is_clear @ shares)
+
+    least = clear(1.0) - np.append(UNCLEAR, np.full(shares.shape[1], UNCLEAR_OF_ONE))
+    times, most = 1.0, float((spread / narrow).max()) * WIDER
+    while times * WIDER < most and (clear(times * WIDER) >= least).all():
+        times *= WIDER
+    return kernel if times == 1 else widened(times)

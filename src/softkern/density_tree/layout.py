@@ -29,11 +29,6 @@ def components(n: int, pairs: Array) -> tuple[int, NDArray[np.int64]]:
     return int(count), part.astype(np.int64)
 
 
-def merges(n: int, edges: Array) -> NDArray[np.intp]:
-    """The two branches that each edge merges, (m, 2): points below n, n + k is made by edge k."""
-    return np.asarray(united(n, edges)[1])
-
-
 def flatten(n: int, edges: Array, levels: Array) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Points in a row in which every cluster of every level is a run, (n,), and gaps, (n − 1,).
 
@@ -42,7 +37,7 @@ def flatten(n: int, edges: Array, levels: Array) -> tuple[NDArray[np.int32], NDA
     """
     # levels may saturate, and then differ from the order of the edges by rounding
     order = np.argsort(-levels, kind="stable")
-    after, gap = strung(merges(n, edges[order]), levels[order], n)
+    after, gap = strung(united(n, edges[order])[1], levels[order], n)
     follows = np.zeros(n, dtype=bool)
     follows[after[after >= 0]] = True
     after = after.tolist()
@@ -76,7 +71,7 @@ def dendrogram(tree: AlphaTree, smallest: float = 0.01, threshold: float = 1.0) 
     Joins of a significance above the threshold are splits.
     """
     n, heights = len(tree.heights), tree.heights.tolist()
-    joined = merges(n, tree.edges)
+    joined = united(n, tree.edges)[1]
     mass, peak = sums(joined, tree.weight).tolist(), highest(joined, tree.heights).tolist()
     merged = [(i, j) for i, j in joined.tolist()]
     total = float(tree.weight.sum())

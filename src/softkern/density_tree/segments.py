@@ -124,9 +124,9 @@ def _closest_pairs(Z: Array, rows: Array, others: Array) -> Array:
 
 
 def _facing(rows: Array, place: Array) -> Array:
-    if rows.size <= FACING:
-        return rows
-    return np.asarray(rows[np.sort(np.argpartition(place, FACING)[:FACING])])
+    if rows.size > FACING:
+        rows = rows[np.sort(np.argpartition(place, FACING)[:FACING])]
+    return rows
 
 
 def _pairs_of(Z: Array, small: Array, large: Array) -> tuple[Array, Array]:
@@ -148,20 +148,15 @@ def require_complete_memory(n: int) -> None:
         )
 
 
-def lengths(Z: Array, pairs: Array) -> Array:
-    """Distances of the pairs, (m,)."""
-    found = np.empty(len(pairs))
+def segment_counts(Z: Array, pairs: Array, least: int) -> NDArray[np.intp]:
+    """Inner points of the segments, (m,): half a bandwidth apart at most, and at least so many."""
+    counts = np.empty(len(pairs), dtype=np.intp)
     for part in row_slices(len(pairs), max(1, BATCH // Z.shape[1])):
         i, j = pairs[part].T
         with np.errstate(over="ignore"):  # infinitely long is long enough
-            found[part] = np.linalg.norm(Z[i] - Z[j], axis=1)
-    return found
-
-
-def segment_counts(length: Array, least: int) -> NDArray[np.intp]:
-    """Inner points of segments of these lengths in bandwidths: half a bandwidth apart at most."""
-    counts = np.clip(np.ceil(length / SPACING) - 1, least, max(MOST_POINTS, least))
-    return np.asarray(counts.astype(np.intp))
+            inner = np.ceil(np.linalg.norm(Z[i] - Z[j], axis=1) / SPACING) - 1
+        counts[part] = np.clip(inner, least, max(MOST_POINTS, least))
+    return counts
 
 
 def spanning_segments(

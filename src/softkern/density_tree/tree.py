@@ -25,8 +25,8 @@ from scipy.ndimage import gaussian_filter1d
 
 from softkern._utils.typing import Array
 from softkern.density_tree._branches import best_scores, highest, sums, united
-from softkern.density_tree.layout import components, merges
-from softkern.rows import lower_quantile, order_by_mass
+from softkern.density_tree.layout import components
+from softkern.rows import lower_quantile, number_by_mass
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ class Evidence:
     # Observations removed from a branch for each independent cell of the kernel in it
     continuity: float = 0.5
     # Halvings of ∫K² against ∫K per dimension of the data: ½ for the Gaussian, 1 for the Laplacian
-    halving: float = 0.5
+    halving: Any = 0.5
     # Factor of the critical value where points fill one dimension: a fine estimate breaks up along
     # a curve by chance
     caution: float = 1.0
@@ -116,7 +116,7 @@ class AlphaTree:
         order_by = saddles if evidence is None else evidence.saddle_density
         kept = maximum_spanning_tree(n, edges, order_by)
         self.edges, self.saddles = edges[kept], saddles[kept]
-        merged = merges(n, self.edges)
+        merged = united(n, self.edges)[1]
         self.masses = sums(merged, self.weight)[merged]
         self.peaks = self.heights[highest(merged, self.heights)[merged]]
         self.significance = np.full(len(kept), np.nan)
@@ -130,7 +130,7 @@ class AlphaTree:
         """The paper's labels at any level, (n,): −1 where u ≤ α, clusters by decreasing mass."""
         if not 0 <= alpha < 1:
             raise ValueError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-        component = self._parts(self.saddles > alpha)
+        component = components(len(self.heights), self.edges[self.saddles > alpha])[1]
         component[self.heights <= alpha] = -1
         return number_by_mass(component, self.weight, self.heights)
 
@@ -147,7 +147,8 @@ class AlphaTree:
     def labels_without(self, is_cut: Any) -> NDArray[np.int64]:
         """The clusters that are left without these edges, (n,), by decreasing mass."""
         kept = ~np.asarray(is_cut, dtype=bool)
-        return number_by_mass(self._parts(kept), self.weight, self.heights)
+        component = components(len(self.heights), self.edges[kept])[1]
+        return number_by_mass(component, self.weight, self.heights)
 
     def labels_of(self, count: int) -> tuple[NDArray[np.int64], float]:
         """The tree cut into `count` clusters, (n,), and the significance of the last split.
@@ -188,28 +189,11 @@ class AlphaTree:
             columns[f"smaller_{name}"] = np.take_along_axis(values, 1 - larger, axis=1)[:, 0]
         return pd.DataFrame({**columns, "significance": self.significance})
 
-    def _parts(self, kept: Array) -> Array:
-        return components(len(self.heights), self.edges[kept])[1]
-
 
 def maximum_spanning_tree(n: int, edges: Array, weight: Array) -> NDArray[np.intp]:
     """Numbers of the edges of a maximum spanning tree (or forest), highest weight first."""
     order = np.argsort(-np.asarray(weight), kind="stable")
     return np.asarray(order[united(n, edges[order])[0]])
-
-
-def number_by_mass(component: Array, weight: Array, heights: Array) -> NDArray[np.int64]:
-    """Components renumbered from 0 by decreasing mass, then by their peak; negative stays −1."""
-    labels = np.full(len(component), -1, dtype=np.int64)
-    inside = component >= 0
-    if not inside.any():
-        return labels
-    names, index = np.unique(component[inside], return_inverse=True)
-    peak = np.full(len(names), -np.inf)
-    np.maximum.at(peak, index, heights[inside])
-    order = order_by_mass(np.bincount(index, weights=weight[inside]), peak)
-    labels[inside] = np.argsort(order)[index]
-    return labels
 
 
 def drop_small(labels: Array, mass: Array) -> NDArray[np.int64]:
@@ -300,24 +284,24 @@ def _significance(merged: Array, evidence: Evidence, kept: Array) -> Array:
     line, plane = CRITICAL_DIMENSIONS
     if evidence.caution > 1:
         on_a_line, plane = evidence.caution * on_a_line, CAUTIOUS_PLANE
-    z /= np.interp(_dimensions(merged, evidence), (line, plane), (on_a_line, in_a_plane))
+    filled = filled_dimensions(
+        mass, evidence.own, evidence.density, evidence.variance, evidence.halving, merged
+    )
+    z /= np.interp(filled, (line, plane), (on_a_line, in_a_plane))
     return np.asarray(best_scores(merged, z, len(p)))
 
 
-def _dimensions(merged: Array, evidence: Evidence) -> Array:
-    """How many dimensions the points of both branches of every join fill, (m, 2)."""
-    own, mass = np.maximum(evidence.own, np.finfo(np.float64).tiny), evidence.mass
-    squares = sums(merged, mass * np.maximum(evidence.variance / own - own, 0))[merged]
-    values = sums(merged, mass * np.maximum(evidence.density - own, 0))[merged]
-    return filled_dimensions(squares, values, evidence.halving)
+def filled_dimensions(
+    mass: Array, own: Array, density: Array, variance: Array, halving: Any, merged: Any = None
+) -> Array:
+    """How many dimensions points fill, all of them or both branches of every join, (m, 2).
 
-
-def filled_dimensions(squares: Any, values: Any, halving: float) -> Array:
-    """How many dimensions points fill, from sums of K² and K without the points themselves.
-
-    Where points fill k dimensions evenly, Σ K² is 2^(−k/2) of Σ K for the Gaussian, whatever the
-    density and the bandwidth.
+    Where points fill k dimensions evenly, Σ K² is 2^(−k/2) of Σ K for the Gaussian, both without
+    the points themselves, whatever the density and the bandwidth. Arguments as in `Evidence`.
     """
     tiny = np.finfo(np.float64).tiny
+    own = np.maximum(own, tiny)
+    terms = mass * np.maximum(variance / own - own, 0), mass * np.maximum(density - own, 0)
+    squares, values = (t.sum() if merged is None else sums(merged, t)[merged] for t in terms)
     ratio = np.maximum(squares, tiny) / np.maximum(values, tiny)
     return np.asarray(-np.log2(np.minimum(ratio, 1)) / halving)

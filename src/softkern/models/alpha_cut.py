@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.neighbors import k_nearest
@@ -22,13 +21,16 @@ from softkern._utils.random import child_seed
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.density_tree.bandwidth_search import search_bandwidths
-from softkern.density_tree.landscape import Landscape, distinct_nodes, noise_levels
-from softkern.density_tree.memberships import membership_kernel
+from softkern.density_tree.landscape import (
+    Landscape,
+    distinct_nodes,
+    membership_kernel,
+    noise_levels,
+)
 from softkern.density_tree.tree import (
     AlphaTree,
     drop_small,
     histogram_valley,
-    number_by_mass,
     rejection_level,
 )
 from softkern.kernels import Gaussian, Kernel, select_bandwidth
@@ -40,10 +42,9 @@ from softkern.models.clusterer import Clusterer
 from softkern.models.kernel_model import KernelModel
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import Floats, Indices, Instance, KernelSpec, Number, Spec
-from softkern.operators.base import KernelOperator
+from softkern.models.state_schema import Check, Floats, Indices, Number, Spec, Typed, kernel_problem
 from softkern.planning.engines import prediction_parameters
-from softkern.rows import Rows, reduce_weights
+from softkern.rows import Rows, number_by_mass, reduce_weights
 
 COMPLETE_LIMIT = 2000  # points up to which all pairs are examined
 
@@ -51,8 +52,7 @@ COMPLETE_LIMIT = 2000  # points up to which all pairs are examined
 class Density(OneClassPCM):
     """A density for trees that are only examined: training samples get no scores."""
 
-    def _fit(self, rows: Rows) -> None:
-        self._fit_density(rows)
+    _scores_training_samples: ClassVar[bool] = False
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -161,7 +161,6 @@ objective_, history_
     eta_scale: float = 1.0
     stopping: str = "relative"
 
-    memberships_sum_to_one: ClassVar[bool] = True
     _auto_bandwidth: ClassVar[str] = "tree"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KernelModel._parameter_constraints,
@@ -176,13 +175,13 @@ objective_, history_
         "typicality_": Floats("n", low=0, method="typicality"),
         "alpha_": Number(low=0),
         "eta_": Number(low=0, above=True),
-        "tree_": Instance("AlphaTree"),
+        "tree_": Typed("AlphaTree"),
         "node_": Indices("n"),
         "level_": Floats("n", low=0),
-        "one_class_": Instance("OneClassPCM"),
+        "one_class_": Typed("OneClassPCM"),
         "_noise_levels": Floats("c", finite=False, nullable=True),
         "_cluster_coefficients": Floats("s+"),
-        "_membership_kernel": KernelSpec(nullable=True, optional=True),
+        "_membership_kernel": Check(kernel_problem, nullable=True, optional=True),
     }
     _accepts_sparse: ClassVar[bool] = False
 
@@ -191,10 +190,8 @@ objective_, history_
         return AlphaCutScores(self, self._check_new(X))
 
     @property
-    def support_vectors_(self) -> Any:
-        """Distinct training samples that new ones are compared with, (n_support, n_features)."""
-        check_is_fitted(self)
-        return self.one_class_.support_vectors_
+    def _support(self) -> Any:
+        return self.one_class_._support
 
     @dispatch_arrays
     def typicality(self, X: Any) -> Array:
@@ -230,9 +227,6 @@ objective_, history_
         labels[self.level_ <= alpha] = -1
         return labels
 
-    def _stored_operator(self, *arguments: Any, **options: Any) -> KernelOperator:
-        return self.one_class_._stored_operator(*arguments, **options)
-
     def _fit(self, rows: Rows) -> None:
         X, weight = rows.X, rows.weight
         nodes, mass, self.node_ = distinct_nodes(X, weight)
@@ -248,13 +242,9 @@ objective_, history_
                 rule = select_bandwidth(nodes, bandwidth, sample_weight=mass)
                 bandwidth = finest * np.asarray(rule)
         with stage("density"):
-            model = OneClassPCM(
-                bandwidth=bandwidth,
-                engine=self.engine,
-                engine_params=self.engine_params,
-                verbose=self.verbose,
-            )
-            landscape = self._fit_landscape(model, nodes, mass)
+            options = {name: getattr(self, name) for name in ("engine", "engine_params", "verbose")}
+            model = OneClassPCM(bandwidth=bandwidth, **options, **self._shared_parameters)
+            landscape = _landscape(model, nodes, mass)
         self.one_class_ = model
         for name in ("eta_", *FIT_ATTRIBUTES):
             setattr(self, name, getattr(model, name))
@@ -264,18 +254,17 @@ objective_, history_
             is_wide = labels is not None
             parts = self._store_clusters(landscape, self._cut(landscape, labels), is_wide)
         parts = {name: part[self.node_] for name, part in parts.items()}
-        is_left_out = weight == 0
-        if is_left_out.any():  # samples without weight are scored as new ones
+        left_out = np.flatnonzero(weight == 0)
+        if left_out.size:  # samples without weight are scored as new ones
             unit = 2.0 ** np.frexp(np.abs(X).max())[1]  # squares of large values would overflow
-            self.node_[is_left_out] = k_nearest(nodes / unit, X[is_left_out] / unit, 1)[1][:, 0]
-            scores = AlphaCutScores(self, X[is_left_out])
+            self.node_[left_out] = k_nearest(nodes / unit, X[left_out] / unit, 1)[1][:, 0]
+            scores = AlphaCutScores(self, X[left_out])
             for name, part in parts.items():
-                part[is_left_out] = getattr(scores, name)
+                part[left_out] = getattr(scores, name)
         self._store_scores(PointScores(**parts))
         self.typicality_ = parts["typicality"]
         self.level_ = self.tree_.heights[self.node_]
-        own = self.typicality_[is_left_out]
-        self.level_[is_left_out] = np.minimum(self.level_[is_left_out], own)
+        self.level_[left_out] = np.minimum(self.level_, self.typicality_)[left_out]
 
     def _check_state(self) -> None:
         inner, n_nodes = self.one_class_, len(self.tree_.heights)
@@ -311,24 +300,22 @@ objective_, history_
 
     @property
     def _is_automatic(self) -> bool:
-        return self.rejection is None and isinstance(self.alpha, str) and self.alpha == "auto"
+        return self.rejection is None and bool(self.alpha == "auto")
 
-    def _fit_landscape(self, model: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
-        """Fit a model with these parameters to distinct points."""
+    @property
+    def _shared_parameters(self) -> dict[str, Any]:
         names = ("eta_scale", "kernel", "kernel_params", "tol", "max_iter", "stopping")
-        shared = {name: getattr(self, name) for name in names}
-        model.set_params(random_state=self._fit_seed, **shared)
-        return _landscape(model, nodes, mass, self._fit_seed)
+        return {"random_state": self._fit_seed} | {name: getattr(self, name) for name in names}
 
     def _fit_trial(self, nodes: Array, mass: Array, bandwidth: Any) -> Landscape:
         """Fit the landscape of a tree that is only examined."""
-        options = prediction_parameters(self.engine, self.engine_params)
-        return self._fit_landscape(Density(bandwidth=bandwidth, **options), nodes, mass)
+        options = prediction_parameters(self.engine, self.engine_params) | self._shared_parameters
+        return _landscape(Density(bandwidth=bandwidth, **options), nodes, mass)
 
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """Fit the landscape of a single column (m, 1), with default parameters."""
         options = prediction_parameters(self.engine, self.engine_params)
-        return _landscape(Density(bandwidth="tree", max_iter=1000, **options), values, mass, 0)
+        return _landscape(Density(bandwidth="tree", max_iter=1000, **options), values, mass)
 
     def _graph(self, n: int) -> str:
         if self.graph != "auto":
@@ -397,12 +384,8 @@ objective_, history_
             "overlap_scores": scores.overlap_scores,
         }
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = False
-        return tags
 
-
-def _landscape(model: OneClassPCM, nodes: Array, mass: Array, seed: int) -> Landscape:
+def _landscape(model: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
     """Fit a model to distinct points."""
-    return Landscape(nodes, mass, model._fit_rows(Rows(nodes, mass.astype(nodes.dtype)), seed))
+    rows = Rows(nodes, mass.astype(nodes.dtype))
+    return Landscape(nodes, mass, model._fit_rows(rows, model.random_state))

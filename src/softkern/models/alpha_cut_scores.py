@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from softkern._utils.typing import Array
+from softkern.models.one_class_pcm import PCMScores
 from softkern.models.point_scores import PointScores
 from softkern.rules.memberships import runner_up
 
@@ -21,10 +22,12 @@ class AlphaCutScores(PointScores):
     """
 
     def __init__(self, model: Any, X: Array) -> None:
-        rows = model._stored_operator().cross(X)
+        whole = model.one_class_
+        rows = whole._stored_operator().cross(X)
         self._model, self._X = model, X
         self._product = rows @ model._cluster_coefficients
-        self._whole = model.one_class_._scores_from_product(rows, self._product.sum(axis=1))
+        total = self._product.sum(axis=1, keepdims=True)
+        self._whole = PCMScores(whole, rows, rows.geometry(whole._columns, whole._norms, total))
 
     @cached_property
     def memberships(self) -> Array:
@@ -32,10 +35,10 @@ class AlphaCutScores(PointScores):
         model, mass = self._model, self._product[:, :-1]
         if mass.shape[1] < 2:
             return np.ones_like(mass)
-        A, operator = model._cluster_coefficients[:, :-1], model._stored_operator()
-        kernel = getattr(model, "_membership_kernel", None)  # older files have none
-        if kernel is not None:
-            operator = model._stored_operator("memberships", kernel=kernel)
+        A, operator = model._cluster_coefficients[:, :-1], model.one_class_._stored_operator()
+        if model._membership_kernel is not None:
+            kernel = model._membership_kernel
+            operator = model.one_class_._stored_operator("memberships", kernel=kernel)
             mass = operator.cross(self._X) @ A
         if not model.kernel_.decays:
             largest = np.maximum(np.abs(mass), np.finfo(mass.dtype).tiny)

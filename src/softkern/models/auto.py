@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,15 +25,79 @@ from softkern._utils.sklearn_compat import HasMethods, Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.kernels.spread import check_reach, robust_spread
 from softkern.models.auto_decision import Search, print_lines
-from softkern.models.auto_scores import AutoScores
 from softkern.models.base import FIT_ATTRIBUTES, SoftModel
 from softkern.models.clusterer import Clusterer
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import TABLE, TEXTS, Indices, Instance, Number, Spec
+from softkern.models.state_schema import Check, Indices, Number, Spec, Typed, table_problem
 from softkern.rows import Rows, check_weights, reduce_weights
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class AutoScores(PointScores):
+    """Scores of samples X by an `AutoClustering` with a model of outliers, and one of clusters.
+
+    Without a model of clusters there is one cluster.
+    """
+
+    def __init__(self, model: Any, X: Array, **known: Any) -> None:
+        super().__init__(**known)
+        self._model, self._X = model, X
+        # columns of the memberships that are clusters, in their order; older files have all
+        self._columns = getattr(model, "_columns", None)
+
+    @cached_property
+    def _mapped(self) -> PointScores:
+        """Scores by the model of clusters."""
+        if self._model.model_ is None:
+            n, dtype = len(self._X), self._X.dtype
+            return PointScores(
+                memberships=np.ones((n, 1), dtype=dtype),
+                labels=np.zeros(n, dtype=np.int64),
+                overlap_scores=np.zeros(n, dtype=dtype),
+            )
+        scores: PointScores = self._model.model_.score_points(
+            self._model._coordinates.forward(self._X)
+        )
+        return scores
+
+    @cached_property
+    def memberships(self) -> Array:
+        """Memberships, (m, c)."""
+        memberships: Array = self._mapped.memberships
+        if self._columns is None:
+            return memberships
+        chosen = memberships[:, self._columns]
+        if chosen.shape == memberships.shape:
+            return chosen
+        total = chosen.sum(axis=1, keepdims=True)
+        even = 1 / len(self._columns)
+        return np.where(total > 0, chosen / np.where(total > 0, total, 1), even)
+
+    @cached_property
+    def labels(self) -> NDArray[np.int_]:
+        """Clusters, (m,), −1 for noise."""
+        labels = np.asarray(self._mapped.labels, dtype=np.int64)
+        if self._columns is not None:
+            number = np.full(self._mapped.memberships.shape[1], -1, dtype=np.int64)
+            number[self._columns] = np.arange(len(self._columns))
+            labels = number[labels]
+            # a dropped cluster may be the largest of a new sample
+            labels = np.where(labels < 0, np.argmax(self.memberships, axis=1), labels)
+        radius = getattr(self._model, "_noise_radius", None)  # older files have none
+        return labels if radius is None else np.where(radius.is_noise(self._X), -1, labels)
+
+    @cached_property
+    def outlier_scores(self) -> Array:
+        """Outlier scores, (m,)."""
+        scores: Array = self._model.one_class_.score_points(self._X).outlier_scores
+        return scores
+
+    @cached_property
+    def overlap_scores(self) -> Array:
+        """Overlap scores, (m,)."""
+        return self._mapped.overlap_scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -112,15 +178,15 @@ history_
         **SoftModel._parameter_constraints,
     }
     _fitted: ClassVar[dict[str, Spec]] = {
-        "preparation_": Instance("TablePreparation", nullable=True),
-        "notes_": TEXTS,
-        "model_": Instance("KernelModel", nullable=True),
-        "one_class_": Instance("OneClassPCM", nullable=True),
-        "reason_": Instance("str"),
+        "preparation_": Typed("TablePreparation", nullable=True),
+        "notes_": Typed(list[str]),
+        "model_": Typed("KernelModel", nullable=True),
+        "one_class_": Typed("OneClassPCM", nullable=True),
+        "reason_": Typed(str),
         "repeats_": Number(low=0, whole=True),
-        "_comparison": TABLE,
-        "_coordinates": Instance("Coordinates", nullable=True),
-        "_noise_radius": Instance("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
+        "_comparison": Check(table_problem),
+        "_coordinates": Typed("Coordinates", nullable=True),
+        "_noise_radius": Typed("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
         "_columns": Indices("c", nullable=True, optional=True, stored_as="clusters"),
     }
 
@@ -153,15 +219,13 @@ history_
         -------
         self : AutoClustering
         """
-        if self.prepare is False:
+        if self.prepare is False or is_dask(X):
             super().fit(X, y, sample_weight)
-            self.preparation_: Any = None
-            self.notes_: list[str] = []
+            if self.prepare is False:
+                self.preparation_: Any = None
+                self.notes_: list[str] = []
             return self
         self._validate_params()
-        if is_dask(X):
-            self._forget_fit()
-            return self._fit_dask(X, sample_weight)
         # the only import of softkern.tables from the library
         from softkern.tables.preparation import PreparedTable, TablePreparation
 
@@ -183,17 +247,17 @@ history_
         self.n_features_in_ = preparation.n_features_in_
         if hasattr(preparation, "feature_names_in_"):
             self.feature_names_in_ = preparation.feature_names_in_
-        self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
+        if is_blank.any():
+            self._store_scores(self._without_blanks(PointScores.fitted(self), is_blank))
         return self
 
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples; see `SoftModel.score_points`."""
         check_is_fitted(self)
-        if self.preparation_ is None:
-            return self._score_numbers(self._check_new(X))
-        prepared = self.preparation_.prepare(X)
-        scores = self._score_numbers(prepared.expand(0.0))
-        return self._without_blanks(scores, ~prepared.is_used)
+        prepared = None if self.preparation_ is None else self.preparation_.prepare(X)
+        X = self._check_new(X) if prepared is None else prepared.expand(0.0)
+        scores = self.model_.score_points(X) if self.one_class_ is None else AutoScores(self, X)
+        return scores if prepared is None else self._without_blanks(scores, ~prepared.is_used)
 
     def _without_blanks(self, scores: PointScores, is_blank: Array) -> PointScores:
         """Put rows without any value in no cluster, with the lowest outlier score."""
@@ -207,13 +271,6 @@ history_
             outlier_scores=np.where(is_blank, known.min(), scores.outlier_scores),
             overlap_scores=np.where(is_blank, 0, scores.overlap_scores),
         )
-
-    def _score_numbers(self, X: Array) -> PointScores:
-        """Score samples of prepared numbers."""
-        if self.one_class_ is None:
-            scores: PointScores = self.model_.score_points(X)
-            return scores
-        return AutoScores(self, X)
 
     def _fit(self, rows: Rows) -> None:
         check_reach(rows.X, robust_spread(rows))
@@ -230,10 +287,9 @@ history_
         }
         seed = child_seed(self._fit_seed)
         decision = Search(self.n_clusters, seed, options, bool(self.verbose)).decide(rows)
-        self.reason_, self.model_ = decision.reason, decision.model
-        self.one_class_ = decision.one_class
+        self.reason_, self._comparison = decision.reason, decision.comparison
+        self.model_, self.one_class_ = decision.candidates[0].fitted, decision.one_class
         self._coordinates, self._noise_radius = decision.coordinates, decision.noise_radius
-        self._comparison = decision.comparison
         for name in FIT_ATTRIBUTES:
             setattr(self, name, getattr(self._whole, name))
         self._store_scores(self._score_training(rows))

@@ -1,24 +1,8 @@
 """How many clusters a table has, and which model describes them; the decision of `AutoClustering`.
 
-::
-
-    columns that vary?
-      none         -> one cluster ("all rows are equal")
-      1 to 3       -> density tree (AlphaCutClustering), which finds clusters of any shape
-      4 or more:
-        n_clusters=1                      -> one cluster
-        split at density gaps (softkern.splitting.split), or into n_clusters parts
-          one part, n_clusters="auto"     -> one cluster ("no significant cluster structure")
-          one part, n_clusters=k          -> density tree, cut into k clusters
-          two or more: map rows to the directions in which the parts differ, and fit there
-            FuzzyCMeans, OneClassMixture, SoftKernelSpectralClustering; keep those whose
-            clusters are separated by gaps, then the most stable when refitted on half of the rows
-              none could be fitted        -> one cluster
-              otherwise                   -> clusters of the chosen model that win a row, by size
-    one cluster, or a chosen model        -> outlier scores of OneClassPCM on all columns
-
-A density tree has no power in more than three columns, and gaps between round parts do not separate
-other shapes in fewer. No model is judged by its own criterion.
+`Search.decide` follows the diagram in docs/design.md. A density tree has no power in more than
+three columns, and gaps between round parts do not separate other shapes in fewer. No model is
+judged by its own criterion.
 """
 
 from __future__ import annotations
@@ -48,7 +32,6 @@ from softkern.exceptions import (
 )
 from softkern.models.alpha_cut import AlphaCutClustering
 from softkern.models.fuzzy import FuzzyCMeans
-from softkern.models.n_clusters import split_table
 from softkern.models.one_class_mixture import OneClassMixture
 from softkern.models.one_class_pcm import OneClassPCM
 from softkern.models.spectral import SoftKernelSpectralClustering
@@ -59,9 +42,10 @@ from softkern.splitting.coordinates import (
     fit_coordinates,
     fit_noise_radius,
 )
-from softkern.splitting.observations import observation_rows
+from softkern.splitting.mixture import TiedMixture
+from softkern.splitting.observations import make_continuous, observation_rows
 from softkern.splitting.settings import SPLITTING
-from softkern.splitting.split import separations
+from softkern.splitting.split import separations, split, split_into
 
 
 @dataclass(frozen=True)
@@ -85,24 +69,10 @@ TRIAL_WARNINGS = (
 NO_STRUCTURE = "no statistically significant cluster structure found"
 
 
-def _fuzzy(count: int, init: Array, **options: Any) -> Any:
-    return FuzzyCMeans(count, init=init, n_init=1, **options)
-
-
-def _mixture(count: int, init: Array, **options: Any) -> Any:
-    return OneClassMixture(count, init=init, n_init=1, **options)
-
-
-def _spectral(count: int, init: Array, **options: Any) -> Any:
-    return SoftKernelSpectralClustering(count, **options)
-
-
 # In the order of preference between equals: memberships of fuzzy clusters are even half way
 # between two of them, whatever their sizes.
 SOFT_MODELS: dict[str, Callable[..., Any]] = {
-    "FuzzyCMeans": _fuzzy,
-    "OneClassMixture": _mixture,
-    "SoftKernelSpectralClustering": _spectral,
+    model.__name__: model for model in (FuzzyCMeans, OneClassMixture, SoftKernelSpectralClustering)
 }
 
 
@@ -110,20 +80,25 @@ SOFT_MODELS: dict[str, Callable[..., Any]] = {
 class Candidate:
     """A model that was tried: None where it could not be fitted, and its scores."""
 
-    name: str
-    model: Any
+    model: str
+    fitted: Any
     clusters: int
     separation: float = np.nan  # smallest gap between two clusters, in critical depths
     stability: float = np.nan  # adjusted Rand index with refits on half of the rows
 
+    def __str__(self) -> str:
+        if self.fitted is None:
+            return "could not be fitted"
+        scores = f"separation {self.separation:.2f}, stability {self.stability:.2f}"
+        return f"{plural(self.clusters, 'cluster')}, {scores}"
 
-@dataclass(frozen=True)
+
+@dataclass
 class Decision:
     """The fitted models, the reason, and the candidates, the chosen one first."""
 
     reason: str
     candidates: list[Candidate]
-    model: Any = None  # of the clusters; None for one cluster
     one_class: Any = None  # OneClassPCM, where there is no density tree
     coordinates: Coordinates | None = None  # map to the columns of a soft model
     noise_radius: NoiseRadius | None = None  # distance beyond which rows are in no cluster
@@ -131,15 +106,14 @@ class Decision:
     @property
     def comparison(self) -> dict[str, list[Any]]:
         """The candidates as columns of a table."""
-        values = map(attrgetter("name", "clusters", "separation", "stability"), self.candidates)
         names = ("model", "clusters", "separation", "stability")
-        columns = dict(zip(names, map(list, zip(*values, strict=True)), strict=True))
+        columns = {name: [getattr(c, name) for c in self.candidates] for name in names}
         return columns | {"taken": [True] + [False] * (len(self.candidates) - 1)}
 
 
 @dataclass(frozen=True)
 class Search:
-    """The branches of the decision (see the diagram above), with what they have in common."""
+    """The decision, with the parameters that its steps have in common."""
 
     n_clusters: Any
     seed: int
@@ -150,61 +124,56 @@ class Search:
         """Choose the number of clusters and the model of rows, whose weights count rows."""
         columns = varying_columns(rows.X[rows.weight > 0])
         if columns == 0:
-            return self._one_cluster(rows, "all rows are equal", bandwidth=1.0)
-        if columns <= FEW_COLUMNS:
+            decision = _one_cluster("all rows are equal")
+        elif columns <= FEW_COLUMNS:
             reason = "with up to three columns a density tree finds clusters of any shape"
             return self._density_tree(rows, reason)
-        if self.n_clusters == 1:
-            return self._one_cluster(rows, "one cluster was requested")
-        return self._split(rows)
-
-    def _one_cluster(self, rows: Rows, reason: str, bandwidth: Any = "auto") -> Decision:
-        one_class = self._fit_one_class(rows, bandwidth)
-        return Decision(reason, [Candidate("one cluster", None, 1)], one_class=one_class)
+        elif self.n_clusters == 1:
+            decision = _one_cluster("one cluster was requested")
+        else:
+            X, Z, labels = self._split(rows)
+            fitted = fit_coordinates(X, labels) if labels.max() > 0 else None
+            if fitted is not None:
+                decision = self._compare_models(X, Z, *fitted)
+            elif self.n_clusters == "auto":
+                decision = _one_cluster(NO_STRUCTURE)
+            else:
+                reason = "the clusters have too few rows for the other models"
+                return self._density_tree(rows, reason)
+        with self._stage("outlier scores"):
+            model = OneClassPCM(
+                bandwidth="auto" if columns else 1.0, verbose=self.verbose, **self.options
+            )
+            decision.one_class = model._fit_rows(rows, self.options["random_state"])
+        return decision
 
     def _density_tree(self, rows: Rows, reason: str) -> Decision:
         count = None if self.n_clusters == "auto" else self.n_clusters
         tree = AlphaCutClustering(n_clusters=count, verbose=self.verbose, **self.options)
         tree._fit_rows(rows, self.options["random_state"])
         candidate = Candidate("AlphaCutClustering", tree, tree.n_clusters_)
-        return Decision(reason if tree.n_clusters_ > 1 else NO_STRUCTURE, [candidate], tree)
+        return Decision(reason if tree.n_clusters_ > 1 else NO_STRUCTURE, [candidate])
 
-    def _split(self, rows: Rows) -> Decision:
+    def _split(self, rows: Rows) -> tuple[Array, Array, Array]:
+        """Return a sample of the rows, their continuous columns, and their clusters."""
         index = observation_rows(rows, SPLITTING.max_rows, self.seed)
         X = rows.X[index]
         different = plural(len(np.unique(index)), "distinct row")
         with self._stage(f"searching for separated clusters in {different}") as notes:
-            least = max(SPLITTING.min_cluster, int(SMALL_SHARE * len(index)))
-            Z, labels = split_table(X, self.seed, self.n_clusters, least)
+            Z = make_continuous(X, self.seed)
+            if self.n_clusters == "auto":
+                least = max(SPLITTING.min_cluster, int(SMALL_SHARE * len(index)))
+                labels = split(Z, self.seed, least)
+            else:
+                labels = split_into(Z, self.n_clusters, self.seed)
             notes.append(f"{int(labels.max()) + 1} found")
-        fitted = fit_coordinates(X, labels) if labels.max() > 0 else None
-        if fitted is None and self.n_clusters == "auto":
-            return self._one_cluster(rows, NO_STRUCTURE)
-        if fitted is None:
-            reason = "the clusters have too few rows for the other models"
-            return self._density_tree(rows, reason)
-        coordinates, mixture = fitted
-        candidates = self._compare(coordinates.forward(X), mixture.labels, Z)
-        best = _choose(candidates)
-        if best.model is None:
-            return self._one_cluster(rows, "no model could be fitted to the clusters found")
-        radius = None  # with one cluster there is no noise
-        if best.clusters > 1:
-            radius = fit_noise_radius(X, coordinates, mixture.labels)
-        others = sorted(candidates, key=attrgetter("stability"), reverse=True)
-        others.remove(best)
-        one_class = self._fit_one_class(rows)
-        reason = _reason(best, others)
-        return Decision(reason, [best, *others], best.model, one_class, coordinates, radius)
+        return X, Z, labels
 
-    def _fit_one_class(self, rows: Rows, bandwidth: Any = "auto") -> OneClassPCM:
-        with self._stage("outlier scores"):
-            model = OneClassPCM(bandwidth=bandwidth, verbose=self.verbose, **self.options)
-            return model._fit_rows(rows, self.options["random_state"])
-
-    def _compare(self, points: Array, labels: Array, Z: Array) -> list[Candidate]:
-        """Fit every model to clusters in their coordinates; Z are the columns for gap tests."""
-        start = np.eye(int(labels.max()) + 1)[labels]  # (n, c)
+    def _compare_models(
+        self, X: Array, Z: Array, coordinates: Coordinates, mixture: TiedMixture
+    ) -> Decision:
+        """Fit every model to rows X in coordinates, and choose one; Z are the columns for gaps."""
+        points, start = coordinates.forward(X), np.eye(len(mixture.centers))[mixture.labels]
         rows = Rows(points, np.ones(len(points), dtype=points.dtype))
         generator = np.random.default_rng(self.seed)
         halves = []
@@ -216,11 +185,17 @@ class Search:
         with stage("comparing models", total=len(SOFT_MODELS)) as done:
             for name in SOFT_MODELS:
                 with self._stage(f"{name}, {what}", what) as notes, quiet(*TRIAL_WARNINGS):
-                    candidate = self._try(name, rows, start, halves, Z)
-                    candidates.append(candidate)
-                    notes.append(_summary(candidate))
+                    candidates.append(self._try(name, rows, start, halves, Z))
+                    notes.append(str(candidates[-1]))
                 done(len(candidates))
-        return candidates
+        best, reason = _choose(candidates)
+        if best.fitted is None:
+            return _one_cluster("no model could be fitted to the clusters found")
+        candidates.sort(key=attrgetter("stability"), reverse=True)
+        candidates.insert(0, candidates.pop(candidates.index(best)))
+        # with one cluster there is no noise
+        radius = fit_noise_radius(X, coordinates, mixture.labels) if best.clusters > 1 else None
+        return Decision(reason, candidates, coordinates=coordinates, noise_radius=radius)
 
     def _try(
         self, name: str, rows: Rows, start: Array, halves: list[tuple[Rows, Array]], Z: Array
@@ -228,24 +203,27 @@ class Search:
         """Fit one model to all rows, and by the same plan to halves of them."""
         from sklearn.metrics import adjusted_rand_score  # slow to import
 
-        make, count, seed = SOFT_MODELS[name], start.shape[1], self.options["random_state"]
+        seed = self.options["random_state"]
         try:
-            model = make(count, start, **self.options)._fit_rows(rows, seed)
+            model = self._make(name, start)._fit_rows(rows, seed)
         except DataError:  # too few rows for it
             return Candidate(name, None, 0, 0.0, 0.0)
         number = np.unique(model.labels_, return_inverse=True)[1]
-        agreements = []
-        for half, start_of_half in halves:
-            agreement = 0.0
+        agreements = np.zeros(len(halves))
+        for i, (half, start_of_half) in enumerate(halves):
             if start_of_half.any(axis=0).all():  # the half has rows of all clusters
                 with suppress(DataError):
                     # the bandwidth is not searched again
-                    again = make(count, start_of_half, bandwidth=model.bandwidth_, **self.options)
+                    again = self._make(name, start_of_half, bandwidth=model.bandwidth_)
                     again._fit_rows(half, seed, model.plan_)
-                    agreement = adjusted_rand_score(number, again.predict(rows.X))
-            agreements.append(agreement)
+                    agreements[i] = adjusted_rand_score(number, again.predict(rows.X))
         depth = float(separations(Z, number, self.seed).min()) if number.max() > 0 else 0.0
-        return Candidate(name, model, int(number.max()) + 1, depth, float(np.mean(agreements)))
+        return Candidate(name, model, int(number.max()) + 1, depth, float(agreements.mean()))
+
+    def _make(self, name: str, start: Array, **options: Any) -> Any:
+        """Return a model that starts from memberships (n, c), if it has a start."""
+        model = SOFT_MODELS[name](start.shape[1], **self.options, **options)
+        return model.set_params(init=start, n_init=1) if hasattr(model, "init") else model
 
     @contextmanager
     def _stage(self, name: str, watched_as: str = "") -> Iterator[list[str]]:
@@ -267,37 +245,27 @@ def print_lines(lines: Sequence[str]) -> None:
         get_console().print(line, markup=False, highlight=False)
 
 
-def _summary(candidate: Candidate) -> str:
-    if candidate.model is None:
-        return "could not be fitted"
-    count = plural(candidate.clusters, "cluster")
-    scores = f"separation {candidate.separation:.2f}, stability {candidate.stability:.2f}"
-    return f"{count}, {scores}"
+def _one_cluster(reason: str) -> Decision:
+    return Decision(reason, [Candidate("one cluster", None, 1)])
 
 
-def _choose(candidates: list[Candidate]) -> Candidate:
-    """The most stable candidate whose clusters are separated; the first of equals.
+def _choose(candidates: list[Candidate]) -> tuple[Candidate, str]:
+    """Return the most stable candidate whose clusters are separated, the first of equals, and why.
 
     Without separated clusters, of those with most clusters the one with the deepest gaps.
     """
-    separated = [
-        c for c in candidates if c.model is not None and c.separation >= AUTO.separated_above
-    ]
+    separated = [c for c in candidates if c.separation >= AUTO.separated_above]
     if not separated:
-        return max(candidates, key=attrgetter("clusters", "separation"))
-    highest = max(c.stability for c in separated)
-    most = max(c.clusters for c in separated)
+        reason = "no model separates its clusters clearly; this one separates them best"
+        return max(candidates, key=attrgetter("clusters", "separation")), reason
+    most = max(separated, key=attrgetter("clusters")).clusters
+    highest = max(separated, key=attrgetter("stability")).stability
     near = [c for c in separated if c.stability >= highest - AUTO.stability_tie]
-    return max(near, key=lambda c: c.clusters == most)
-
-
-def _reason(chosen: Candidate, others: list[Candidate]) -> str:
-    if chosen.separation < AUTO.separated_above:
-        return "no model separates its clusters clearly; this one separates them best"
-    gaps = f"gaps between its clusters are {chosen.separation:.1f} times the critical depth"
-    if chosen.separation < 1:
+    best = max(near, key=lambda candidate: candidate.clusters == most)
+    gaps = f"gaps between its clusters are {best.separation:.1f} times the critical depth"
+    if best.separation < 1:
         gaps = "the smallest gap between its clusters is at the limit of significance"
-    next_best = others[0].stability if others else 0.0
-    if chosen.stability > next_best + AUTO.stability_tie:
-        return f"most stable when refitted on half of the rows; {gaps}"
-    return f"as stable as any other model when refitted on half of the rows; {gaps}"
+    others = [c.stability for c in candidates if c is not best]
+    is_clear = best.stability > max(others, default=0.0) + AUTO.stability_tie
+    how = "most stable" if is_clear else "as stable as any other model"
+    return best, f"{how} when refitted on half of the rows; {gaps}"

@@ -25,33 +25,29 @@ from softkern.models.checks import check_scales
 from softkern.models.html import fitted_html
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import (
-    FLAG,
-    HISTORY,
-    Either,
+    Check,
     Floats,
     Indices,
-    Instance,
-    KernelSpec,
-    Names,
     Number,
     Spec,
+    Typed,
     fitted_specs,
+    kernel_problem,
+    names_problem,
 )
 from softkern.rows import Rows, check_weights
 
 # How a fit went; a model that is made of another copies them from it.
 FIT_ATTRIBUTES: dict[str, Spec] = {
-    "kernel_": KernelSpec(),
-    "bandwidth_": Either(
-        (Number(low=0, above=True), Floats("w", low=0, above=True)), nullable=True
-    ),
-    "plan_": Instance("Plan"),
-    "engine_": Instance("str"),
+    "kernel_": Check(kernel_problem),
+    "bandwidth_": Floats("|w", low=0, above=True, nullable=True),
+    "plan_": Typed("Plan"),
+    "engine_": Typed(str),
     "approximation_error_": Number(low=0),
     "n_iter_": Number(low=0, whole=True),
-    "converged_": FLAG,
+    "converged_": Typed(bool | np.bool_),
     "objective_": Number(finite=False),
-    "history_": HISTORY,
+    "history_": Typed(dict[str, list[float]]),
 }
 # The sample that represents all rows of a fit to Dask data: row numbers, weights that sum to
 # those of all rows, and outlier scores.
@@ -84,7 +80,7 @@ class SoftModel(Estimator, ABC):
     # Fitted attributes by name. Subclasses declare their own; see `softkern.models.state_schema`.
     _fitted: ClassVar[dict[str, Spec]] = {
         "n_features_in_": Number(low=1, whole=True, size="d"),
-        "feature_names_in_": Names(optional=True),
+        "feature_names_in_": Check(names_problem, optional=True),
         "sample_weight_": Floats("n", low=0),
         **SAMPLE_ATTRIBUTES,
         **FIT_ATTRIBUTES,
@@ -113,19 +109,18 @@ class SoftModel(Estimator, ABC):
         """
         self._validate_params()
         self._check_parameters()
-        self._forget_fit()
+        for name in fitted_specs(type(self)):  # of an earlier fit
+            self.__dict__.pop(name, None)
         self._fit_seed = fixed_seed(self.random_state)
         if is_dask(X):
-            return self._fit_dask(X, sample_weight)
+            from softkern.dask.fit import fit
+
+            fit(self, X, sample_weight)
+            return self
         X = self._validate(X, dtype=[np.float64, np.float32])
         check_scales(X)
         weight = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
         return self._fit_rows(Rows(X, weight), self._fit_seed)
-
-    def _forget_fit(self) -> None:
-        """Remove the attributes of an earlier fit."""
-        for name in fitted_specs(type(self)):
-            self.__dict__.pop(name, None)
 
     def _fit_rows(self, rows: Rows, seed: int, plan_like: Any = None) -> Self:
         """Fit checked rows, for `fit` and for models that fit others to rows of their own.
@@ -136,13 +131,6 @@ class SoftModel(Estimator, ABC):
         self._fit_seed, self._plan_like = seed, plan_like
         with config_context(assume_finite=True):
             self._fit(rows)
-        return self
-
-    def _fit_dask(self, X: Any, sample_weight: Any) -> Self:
-        """Fit a Dask array or dataframe."""
-        from softkern.dask.fit import fit
-
-        fit(self, X, sample_weight)
         return self
 
     def _check_parameters(self) -> None:
@@ -258,10 +246,9 @@ class SoftModel(Estimator, ABC):
         """
         if not hasattr(self, "sample_rows_"):
             return self
-        from softkern.dask.predict import without_rows
+        from softkern.dask.chunks import without_rows
 
-        small: Self = without_rows(self)
-        return small
+        return without_rows(self)
 
     def _check_state(self) -> None:
         """Raise a ValueError where parts of a loaded model do not fit each other."""

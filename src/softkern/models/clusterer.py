@@ -24,19 +24,19 @@ from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.base import SoftModel
-from softkern.models.kernel_model import SUPPORT, KernelModel, KernelScores
-from softkern.models.n_clusters import estimate_n_clusters
+from softkern.models.kernel_model import SUPPORT, UNKNOWN_LENGTHS, KernelModel, KernelScores
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import overlap
 from softkern.solvers.collapse import coinciding
-from softkern.solvers.initialization import INITS, best_fuzzy
+from softkern.solvers.initialization import INITS
 from softkern.solvers.steps import Solution
 
-__all__ = ["CenterClusterer", "Clusterer"]
+__all__ = ["NEEDS_LENGTHS", "CenterClusterer", "Clusterer"]
+
+NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
 
 
 class Clusterer(ClusterMixin, SoftModel):  # type: ignore[misc]
@@ -116,6 +116,8 @@ class CenterScores(KernelScores):
         model, geometry = self._model, self.geometry
         if model.kernel_.decays:
             return np.asarray(-(self.log_of_others - np.log(geometry.norms)).max(axis=1))
+        if self._training is None and not self.rows.lengths_are_known:
+            raise ValueError(NEEDS_LENGTHS)
         widths = model._widths
         with np.errstate(over="ignore"):  # a cluster of equal points has no width
             if np.ndim(widths) == 0:  # without a second array of all distances
@@ -124,9 +126,16 @@ class CenterScores(KernelScores):
 
     @cached_property
     def overlap_scores(self) -> Array:
-        model = self._model
-        energies = model._energies(self.geometry)
-        return overlap(energies, self.labels, model._energies(model._center_geometry()))
+        model, inner = self._model, self._model._inner
+        features = self.rows.support.features
+        if features is None:
+            norms = np.diagonal(inner)
+            distances = np.maximum(norms[:, None] + norms - 2 * inner, 0)
+        else:  # far from the origin inner products have no digits left
+            vectors = on_host(features.centers(self.columns)).T
+            distances = np.square(vectors[:, None] - vectors).sum(axis=-1)
+        at_centers = model._energies(Geometry(inner, model._norms, distances))
+        return overlap(model._energies(self.geometry), self.labels, at_centers)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -154,6 +163,7 @@ class CenterClusterer(Clusterer, KernelModel):
     _scores_class: ClassVar[type[KernelScores]] = CenterScores
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
+    _remedy: ClassVar[str] = "Use fewer clusters"  # where centers coincide
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
@@ -171,11 +181,17 @@ class CenterClusterer(Clusterer, KernelModel):
     def _fit(self, rows: Rows) -> None:
         self._choose_number(rows)
         operator = self._planned(rows, self.n_clusters_)
-        self._finish(operator, self._solve(operator, rows.weight), rows.weight)
+        solution = self._solve(operator, rows.weight)
+        self._store_solution(operator, solution)
+        if operator.is_exact_support:
+            operator.release()
+        A, geometry = solution.coefficients, solution.geometry
+        self._store_scores(self._score_fitted(operator, A, geometry, rows.weight))
+        self._warn_of_collapse(solution)
 
+    @abstractmethod
     def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         """Run the loop over the samples of an operator."""
-        raise NotImplementedError
 
     def _choose_number(self, rows: Rows) -> None:
         """Set `n_clusters_`, which is estimated for ``n_clusters="auto"``."""
@@ -187,32 +203,10 @@ class CenterClusterer(Clusterer, KernelModel):
                 "n_clusters='auto' needs the data; kernel='precomputed' provides only similarities."
                 " Pass a number of clusters."
             )
+        # needs much of scikit-learn, and few fits leave the number open
+        from softkern.splitting.split import estimate_n_clusters
+
         self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
-
-    def _best_start(
-        self, operator: KernelOperator, rule: Fuzzy | OutlierFuzzy, weight: Array
-    ) -> Solution:
-        """Return the best of `n_init` loosely converged runs of a fuzzy rule."""
-        return best_fuzzy(
-            operator,
-            rule,
-            weight,
-            self.n_clusters_,
-            draw=INITS[self.init],
-            n_init=self.n_init if self.n_clusters_ > 1 else 1,
-            max_iter=self.max_iter,
-            random_state=self._fit_seed,
-        )
-
-    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store the centers, and score the training samples as new samples are scored."""
-        self._store_solution(operator, solution)
-        if operator.is_exact_support:
-            operator.release()
-        A = solution.coefficients
-        scores = self._score_fitted(operator, A, solution.geometry, weight)
-        self._store_scores(scores)
-        self._calibrate(scores.geometry, weight)
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
         """Store the centers and how the loop went."""
@@ -224,23 +218,9 @@ class CenterClusterer(Clusterer, KernelModel):
         else:
             self._inner = np.asarray(self._columns.T @ (self._stored_operator() @ self._columns))
 
-    def _calibrate(self, geometry: Geometry, weight: Any) -> None:
-        """Set what new samples need of the geometry of all training samples."""
-
-    def _center_geometry(self) -> Geometry:
-        """Return the geometry of the centers relative to each other."""
-        features = self._stored_operator().features
-        if features is None:
-            norms = np.diagonal(self._inner)
-            distances = np.maximum(norms[:, None] + norms - 2 * self._inner, 0)
-        else:  # far from the origin inner products have no digits left
-            vectors = on_host(features.centers(self._columns)).T
-            distances = np.square(vectors[:, None] - vectors).sum(axis=-1)
-        return Geometry(self._inner, self._norms, distances)
-
-    def _warn_of_coinciding(self, coefficients: Array, remedy: str) -> None:
+    def _warn_of_collapse(self, solution: Solution) -> None:
         """Warn where fewer clusters than requested are distinct."""
-        pairs = coinciding(coefficients)
+        pairs = coinciding(solution.coefficients)
         if pairs:
             named = ", ".join(f"{i} and {j}" for i, j in pairs[:5])
-            warn(f"The centers of clusters {named} coincide. {remedy}.", CollapseWarning)
+            warn(f"The centers of clusters {named} coincide. {self._remedy}.", CollapseWarning)

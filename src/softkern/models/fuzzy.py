@@ -30,7 +30,8 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import select_fuzzifier, sort_by_mass
+from softkern.solvers.collapse import select_fuzzifier
+from softkern.solvers.initialization import best_fuzzy, sort_by_mass
 from softkern.solvers.steps import Solution
 
 __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
@@ -155,6 +156,7 @@ default="k-means++"
         "collapse_ratio_": Number(finite=False),
     }
     _scores_class: ClassVar[type[KernelScores]] = FuzzyScores
+    _remedy: ClassVar[str] = "Use fewer clusters, a smaller m or a wider kernel"
 
     def _rule(self, weight: Array) -> Fuzzy | OutlierFuzzy:
         """Return the membership rule with the exponent `m_`."""
@@ -164,7 +166,20 @@ default="k-means++"
         sample, sample_weight = operator.subsample(weight)
         check_distinct(self.n_clusters_, sample, sample_weight)
         check_semidefinite(sample)
-        self._choose_m(sample, sample_weight)
+        self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
+        if self.n_clusters_ > 1:
+            check_apart(sample, sample_weight)
+            rule = self._rule(sample_weight)
+            self.m_, self.collapse_ratio_ = select_fuzzifier(
+                sample, self.m, sample_weight, q=rule.q, plain=rule.plain
+            )
+        if self.collapse_ratio_ < 1:
+            warn(
+                f"With m={self.m_:g} all memberships become 1/n_clusters (collapse ratio "
+                f"{self.collapse_ratio_:.3g}, below one). Use m='auto', a smaller m or a wider "
+                "kernel.",
+                ParameterWarning,
+            )
         start, first = self._start(operator, weight)
         solution = alternate(
             operator,
@@ -178,28 +193,7 @@ default="k-means++"
         del start, first  # to free memory
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
-        self._warn_of_coinciding(
-            solution.coefficients, "Use fewer clusters, a smaller m or a wider kernel"
-        )
         return replace(solution, memberships=None)  # recomputed from the stored centers
-
-    def _choose_m(self, operator: KernelOperator, weight: Array) -> None:
-        """Set the fuzzifier and the collapse ratio."""
-        self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
-        if self.n_clusters_ == 1:
-            return
-        check_apart(operator, weight)
-        rule = self._rule(weight)
-        self.m_, self.collapse_ratio_ = select_fuzzifier(
-            operator, self.m, weight, q=rule.q, plain=rule.plain
-        )
-        if self.collapse_ratio_ < 1:
-            warn(
-                f"With m={self.m_:g} all memberships become 1/n_clusters (collapse ratio "
-                f"{self.collapse_ratio_:.3g}, below one). Use m='auto', a smaller m or a wider "
-                "kernel.",
-                ParameterWarning,
-            )
 
     def _start(self, operator: KernelOperator, weight: Array) -> tuple[Centers, Geometry | None]:
         """Return the initial centers, and their geometry where it is known."""
@@ -209,9 +203,18 @@ default="k-means++"
             mass = weight[:, None] * memberships ** (1.0 if rule.plain else self.m_)
             return Mean().centers(mass, weight, None), None
         sample, sample_weight = operator.subsample(weight)
-        best = self._best_start(sample, self._rule(sample_weight), sample_weight)
+        best = best_fuzzy(
+            sample,
+            self._rule(sample_weight),
+            sample_weight,
+            self.n_clusters_,
+            init=self.init,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            seed=self._fit_seed,
+        )
         if sample is operator:
-            return best.centers, best.geometry if operator.draft is operator else None
+            return best.centers, best.geometry
         geometry = operator.geometry_from(sample, best.coefficients)
         mass = rule.evaluate(geometry, best.centers, weight).mass
         return Mean().centers(mass, weight, None), None
@@ -322,7 +325,12 @@ converged_, history_
         total = float(weight.sum()) if self.total_weight is None else float(self.total_weight)
         return OutlierFuzzy(self.m_, self.q, total, self.centers == "plain")
 
-    def _calibrate(self, geometry: Geometry, weight: Any) -> None:
+    def _store_scores(self, scores: Any) -> None:
+        super()._store_scores(scores)
+        self._weigh_outliers(scores.geometry, self.sample_weight_)
+
+    def _weigh_outliers(self, geometry: Geometry, weight: Any) -> None:
+        """Set the outlier weights of the training samples, and what new samples need of them."""
         rule = self._rule(weight)
         self.outlier_weights_, self._weight_unit, self._least_weight = outlier_weights(
             rule.spread(geometry), self.q, rule.total, weight

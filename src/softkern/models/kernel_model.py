@@ -7,6 +7,7 @@ samples take the same path: one product with the kernel over the support points.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral, Real
@@ -26,7 +27,7 @@ from softkern.kernels.wrapped import Precomputed
 from softkern.models.base import SoftModel
 from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
 from softkern.models.point_scores import PointScores
-from softkern.models.state_schema import Either, Floats, Indices, Pair, Spec
+from softkern.models.state_schema import Floats, Indices, Pair, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
 from softkern.rows import Rows
@@ -38,9 +39,7 @@ __all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "KernelScores"]
 SUPPORT: dict[str, Spec] = {
     "_support": Floats("sp", sparse=True),
     "support_": Indices("s", below="n"),
-    "_density": Pair(
-        Floats("lp", sparse=True), Either((Floats("l", low=0), Floats("lk", low=0))), nullable=True
-    ),
+    "_density": Pair(Floats("lp", sparse=True), Floats("l|lk", low=0), nullable=True),
 }
 # Share of the kernel matrix left out by an approximation above which results may change: below
 # it, labels and ranks of every model agree with the exact ones (benchmarks/calibrate.py).
@@ -55,27 +54,27 @@ UNKNOWN_LENGTHS = (
 class KernelScores(PointScores):
     """Results of samples from their geometry relative to the stored centers.
 
-    Training samples come with the operator of the fit, the coefficients and the weights. Logarithms
-    exist for kernels that vanish far away.
+    `rows` is the operator between them and the support. Training samples come with the operator of
+    the fit, which is also `rows` unless it approximates, the coefficients and the weights.
+    Logarithms exist for kernels that vanish far away.
     """
 
     def __init__(
         self,
         model: Any,
-        rows: CrossOperator,
+        rows: Any,
         geometry: Geometry,
         training: tuple[KernelOperator, Array, Array] | None = None,
     ) -> None:
         self._model, self.rows, self.geometry, self._training = model, rows, geometry, training
+        is_operator = training is not None and training[0] is rows
+        self.columns = training[1] if training and is_operator else model._columns
 
     @cached_property
     def log_similarities(self) -> Array:
         """log K @ A, (m, c)."""
-        model, product = self._model, self.geometry.product
-        if self._training is not None and self._training[0].is_exact_support:
-            operator, A, _ = self._training
-            return operator.log_product(A, product)
-        return np.asarray(model._log_product(self.rows, model._columns, product))
+        product = self.geometry.product
+        return np.asarray(self._model._log_product(self.rows, self.columns, product))
 
     @cached_property
     def log_of_others(self) -> Array:
@@ -116,6 +115,8 @@ class KernelModel(SoftModel):
     # Expected products K @ A of a fit, for the plan
     _products: ClassVar[int] = 20
     _scores_class: ClassVar[type[KernelScores]]
+    # Message where new samples need K(x, x) and a kernel matrix has none; empty if they do not
+    _unknown_lengths: ClassVar[str] = UNKNOWN_LENGTHS
     # Number of samples from which the loop may use a low-rank surrogate; infinite for none
     _low_rank_from: ClassVar[float] = np.inf
 
@@ -127,19 +128,12 @@ class KernelModel(SoftModel):
         """Plan the fit and return the operator over the rows."""
         if self._plan_like is not None:
             problem = replace(self._plan_like.problem, n=rows.shape[0])
-            chosen = replace(self._plan_like, problem=problem)
-        else:
-            options = self._plan_options()
-            if kernel is not None:
-                options |= {"kernel": kernel, "kernel_params": None, "bandwidth": "auto"}
-            is_large = rows.shape[0] >= self._low_rank_from
-            chosen = plan(rows, **options, n_vectors=n_vectors, surrogate=is_large)
-        self._adopt_plan(chosen)
-        operator = chosen.build(rows, random_state=self._fit_seed)
-        if chosen.fallback is not None and operator.engine != chosen.engine:
-            self.plan_, self.engine_ = chosen.fallback, operator.engine
-        self._record_approximation(operator)
-        return operator
+            return self._build(replace(self._plan_like, problem=problem), rows)
+        options = self._plan_options()
+        if kernel is not None:
+            options |= {"kernel": kernel, "kernel_params": None, "bandwidth": "auto"}
+        is_large = rows.shape[0] >= self._low_rank_from
+        return self._build(plan(rows, **options, n_vectors=n_vectors, surrogate=is_large), rows)
 
     def _plan_options(self) -> dict[str, Any]:
         """Return the arguments of `plan` that follow from the parameters."""
@@ -154,9 +148,12 @@ class KernelModel(SoftModel):
             "random_state": self._fit_seed,
         }
 
-    def _adopt_plan(self, chosen: Plan) -> None:
-        """Store a plan with its kernel, and print it if `verbose`."""
+    def _build(
+        self, chosen: Plan, rows: Any, build: Callable[..., KernelOperator] = Plan.build
+    ) -> KernelOperator:
+        """Store a plan, and build its operator. Print the first, and warn of a coarse second."""
         self.plan_ = chosen
+        self._operators: dict[str, KernelOperator] = {}
         self.engine_, self.kernel_ = chosen.engine, chosen.kernel
         bandwidth = getattr(self.kernel_, "bandwidth", None)
         self.bandwidth_ = np.array(bandwidth) if isinstance(bandwidth, tuple) else bandwidth
@@ -164,9 +161,9 @@ class KernelModel(SoftModel):
             from rich import print as show
 
             show(str(chosen))
-
-    def _record_approximation(self, operator: KernelOperator) -> None:
-        """Store the error of an approximation, and warn where it is large."""
+        operator = build(chosen, rows, random_state=self._fit_seed)
+        if chosen.fallback is not None and operator.engine != chosen.engine:
+            self.plan_, self.engine_ = chosen.fallback, operator.engine
         self.approximation_error_ = float(operator.approximation_error)
         if not operator.error_is_known:
             self.plan_ = replace(self.plan_, approximation_error=self.approximation_error_)
@@ -177,6 +174,7 @@ class KernelModel(SoftModel):
                 "engine_params, a larger bandwidth, or an exact engine.",
                 ApproximationWarning,
             )
+        return operator
 
     @property
     def _loop_options(self) -> dict[str, Any]:
@@ -207,8 +205,7 @@ class KernelModel(SoftModel):
 
         With `positive`, coefficients on landmarks are nonnegative too, as those of a density.
         """
-        self.support_, self.dual_coef_ = operator.compressed(coefficients, nonnegative=positive)
-        self._support = operator.points_at(self.support_)
+        self.support_, self._support, self.dual_coef_ = operator.compressed(coefficients, positive)
         self._norms = on_host(norms)
         self._density: tuple[Any, Array] | None = None
         if operator.is_exact_support:
@@ -216,8 +213,7 @@ class KernelModel(SoftModel):
         self._norms = self._stored_operator().squared_norms(self.dual_coef_)
         if self.kernel_.decays and not positive:
             # coefficients of both signs approximate a center best, but have no logarithm
-            rows, density = operator.compressed(coefficients, nonnegative=True)
-            self._density = operator.points_at(rows), density
+            self._density = operator.compressed(coefficients, nonnegative=True)[1:]
 
     def _record(self, solution: Any, what: str = "memberships") -> None:
         """Store how the solver went, and warn where it did not converge."""
@@ -289,9 +285,13 @@ class KernelModel(SoftModel):
 
     def _geometry(self, rows: CrossOperator) -> Geometry:
         """Compute the geometry of samples relative to the stored centers."""
-        if not rows.lengths_are_known:
-            raise ValueError(UNKNOWN_LENGTHS)
-        return rows.geometry(self._columns, self._norms)
+        if rows.lengths_are_known:
+            return rows.geometry(self._columns, self._norms)
+        if self._unknown_lengths:
+            raise ValueError(self._unknown_lengths)
+        # clusters compete by differences of distances, which do not need K(x, x)
+        product = rows @ self._columns
+        return Geometry(product, self._norms, self._norms - 2 * product)
 
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""

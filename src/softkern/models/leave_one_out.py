@@ -19,12 +19,13 @@ def log_sums_of_others(
     operator: KernelOperator, coefficients: Array, product: Array, weight: Array
 ) -> Array:
     """Return log K @ A of the training samples without their own part, (n, c), exactly."""
-    first, left_out, sums = _duplicates(operator, coefficients, weight)
+    first, left_out, _ = operator.support_rows.reweighted(weight).duplicates
     if np.unique(first[weight > 0]).size == 1:  # there are no others
         return operator.log_product(coefficients, product)
-    logs = np.empty_like(product)
+    sums, logs = np.zeros_like(coefficients), np.empty_like(product)
+    np.add.at(sums, first, coefficients)
     for k, a in enumerate(sums.T):
-        logs[:, k] = operator.log_product_of_others(a, a * left_out, product[:, k])
+        logs[:, k] = operator.log_product_of_others(a, a * left_out.astype(a.dtype), product[:, k])
     return logs[first]
 
 
@@ -36,8 +37,11 @@ def subtract_own_parts(
     For engines whose stored centers only approximate those of the loop. What is left of a sample
     without other neighbors is lost in the approximation.
     """
-    first, left_out, sums = _duplicates(operator, coefficients, weight)
-    return subtract_from_logs(logs, sums[first] * (left_out * operator.diag())[:, None])
+    first, left_out, _ = operator.support_rows.reweighted(weight).duplicates
+    sums = np.zeros_like(coefficients)
+    np.add.at(sums, first, coefficients)
+    own = sums[first] * (left_out.astype(sums.dtype) * operator.diag())[:, None]
+    return subtract_from_logs(logs, own)
 
 
 def subtract_from_logs(logs: Array, own: Array) -> Array:
@@ -45,13 +49,3 @@ def subtract_from_logs(logs: Array, own: Array) -> Array:
     farthest = 0.5 * np.log(np.finfo(logs.dtype).max)  # beyond, the inverse might overflow
     inverse = np.exp(np.minimum(-logs, farthest))
     return logs + np.log(np.maximum(1 - own * inverse, LEAST_LEFT)).astype(logs.dtype)
-
-
-def _duplicates(
-    operator: KernelOperator, coefficients: Array, weight: Array
-) -> tuple[Array, Array, Array]:
-    """Return the row that represents each, the share left out, and summed coefficients, (n, c)."""
-    first, left_out, _ = operator.support_rows.reweighted(weight).duplicates
-    sums = np.zeros_like(coefficients)
-    np.add.at(sums, first, coefficients)
-    return first, left_out.astype(coefficients.dtype), sums

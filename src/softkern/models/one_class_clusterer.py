@@ -8,9 +8,7 @@ need not fall, so that the loop detects cycles.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -22,20 +20,12 @@ from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
-from softkern.models.clusterer import CenterClusterer, CenterScores
-from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelScores
+from softkern.models.clusterer import NEEDS_LENGTHS, CenterClusterer
 from softkern.models.state_schema import Floats, Number, Spec
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.operators.base import Geometry, KernelOperator
 from softkern.planning import plan
-from softkern.rows import Rows
 from softkern.rules.base import Centers, Rule
-from softkern.rules.one_class import (
-    FORMULATIONS,
-    Formulation,
-    Hard,
-    Margins,
-    Mixture,
-)
+from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Margins, Mixture
 from softkern.solvers.alternate import alternate, best_of
 from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass, sort_by_mass
@@ -46,18 +36,6 @@ DUAL_TOL = 1e-8  # largest tolerance of the SVMs, which are solved more precisel
 LOW_RANK_FROM = 10_000  # samples; up to there the duals are faster on a kernel matrix in memory
 STARTS_ROWS = 2_000  # size of the subsample on which initializations of large data run
 STARTS_TOL = 10.0  # factor of the tolerance to which initializations run before the best continues
-NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
-
-
-class OneClassScores(CenterScores):
-    """Results of samples, without outlier scores where distances are not known."""
-
-    @cached_property
-    def outlier_scores(self) -> Array:
-        """Outlier scores, (m,)."""
-        if self._training is None and not self.rows.lengths_are_known:
-            raise ValueError(NEEDS_LENGTHS)
-        return super().outlier_scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -81,10 +59,9 @@ class OneClassClusterer(CenterClusterer):
         "_totals": Floats("c"),
         "_least_width": Number(low=0),
     }
-    _scores_class: ClassVar[type[KernelScores]] = OneClassScores
+    _unknown_lengths: ClassVar[str] = ""
     _low_rank_from: ClassVar[float] = LOW_RANK_FROM
     _description: ClassVar[str]  # of the loop, in the progress bar
-    _remedy: ClassVar[str]  # where centers coincide
 
     @abstractmethod
     def _rule(self, operator: KernelOperator | None = None) -> Mixture | Hard:
@@ -93,62 +70,48 @@ class OneClassClusterer(CenterClusterer):
     def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
         """Set attributes that the rules need, before the loop."""
 
-    def _fit(self, rows: Rows) -> None:
-        weight = rows.weight
-        self._choose_number(rows)
-        operator = self._planned(rows, self.n_clusters_)
+    def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         check_n_clusters(self.n_clusters_, int((weight > 0).sum()))
         check_semidefinite(operator)
         self._choose_scales(operator, weight)
         solution = self._best_of_starts(operator, weight)
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
-        self._warn_of_collapse(self._keep(operator, solution, weight))
+        self._store_margins(operator, solution, weight)
+        rows = operator.support_rows.reweighted(weight)
+        A = rows.share_among_duplicates(solution.coefficients)
+        return replace(solution, centers=replace(solution.centers, coefficients=A))
 
     @property
     def _formulation(self) -> Formulation:
         return FORMULATIONS[self.formulation]
 
-    def _center_rule(self, operator: KernelOperator) -> OneClassCenters:
-        """Return the center rule, which trains one SVM per cluster."""
-        tol = min(DUAL_TOL, 1e-2 * self.tol)
-        return OneClassCenters(operator, self.nu, self._formulation, tol)
-
-    def _masses(self, operator: KernelOperator, weight: Array) -> Iterator[Array]:
-        """Yield the masses of the initializations, (n, c) each."""
-        generator = as_random_state(self._fit_seed)
-        if not isinstance(self.init, str):
-            yield weight[:, None] * check_start(self.init, self.n_clusters_, weight)
-        elif self.init == "k-means":
-            yield k_means_mass(operator, weight, self.n_clusters_, generator, self.n_init)
-        else:
-            draw = INITS[self.init]
-            # drawn before the first is used, so that none depends on how another went
-            yield from [
-                draw(operator, weight, self.n_clusters_, generator) for _ in range(self.n_init)
-            ]
-
     def _loop_rule(self, operator: KernelOperator) -> Rule:
-        return Rule(self._rule(operator), self._center_rule(operator))
+        """Return the rule of a loop, which trains one SVM per cluster in every step."""
+        tol = min(DUAL_TOL, 1e-2 * self.tol)
+        return Rule(
+            self._rule(operator), OneClassCenters(operator, self.nu, self._formulation, tol)
+        )
 
-    def _start(self, rule: Rule, mass: Array, weight: Array) -> Centers:
-        """Return the SVMs of initial masses, (n, c), as clusters of equal shares."""
-        equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
-        return replace(rule.centers.centers(mass, weight, None), shares=equal)
+    def _masses(self, operator: KernelOperator, weight: Array) -> list[Array]:
+        """Return the masses of the initializations, (n, c) each."""
+        k, generator = self.n_clusters_, as_random_state(self._fit_seed)
+        if not isinstance(self.init, str):
+            return [weight[:, None] * check_start(self.init, k, weight)]
+        if self.init == "k-means":
+            return [k_means_mass(operator, weight, k, generator, self.n_init)]
+        return [INITS[self.init](operator, weight, k, generator) for _ in range(self.n_init)]
 
     def _run(
-        self, operator: KernelOperator, rule: Any, start: Centers, weight: Array, tol: float
+        self, operator: KernelOperator, rule: Rule, start: Centers, weight: Array, tol: float
     ) -> Solution:
         """Run the loop with this model's stopping rule, to the given tolerance."""
         options = {**self._loop_options, "tol": tol, "description": self._description}
         return alternate(operator, rule, start, sample_weight=weight, cycles=True, **options)
 
-    def _run_start(
-        self, operator: KernelOperator, weight: Array, mass: Array, tol: float
-    ) -> Solution:
-        """Run the loop from the masses of one initialization, (n, c)."""
-        rule = self._loop_rule(operator)
-        return self._run(operator, rule, self._start(rule, mass, weight), weight, tol)
+    def _run_start(self, *arguments: Any) -> Solution:
+        """Run the loop from one initialization; arguments as for `_run`."""
+        return self._run(*arguments)
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         """Return the solution of the loop from the best initialization.
@@ -157,10 +120,12 @@ class OneClassClusterer(CenterClusterer):
         one is continued.
         """
         part, counts = self._part_for_starts(operator, weight)
-        masses = list(self._masses(part, counts))
+        masses, rule = self._masses(part, counts), self._loop_rule(part)
+        equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
+        starts = (replace(rule.centers.centers(m, counts, None), shares=equal) for m in masses)
         is_last = part is operator and (len(masses) == 1 or self._is_annealed)
         tol = self.tol if is_last else STARTS_TOL * self.tol
-        ends = (self._run_start(part, counts, mass, tol) for mass in masses)
+        ends = (self._run_start(part, rule, start, counts, tol) for start in starts)
         best = best_of(ends, lambda end: _scatter(end, counts), SAME_SCATTER)
         if is_last or (part is operator and not best.converged):
             return best
@@ -172,7 +137,8 @@ class OneClassClusterer(CenterClusterer):
         geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
         rule = self._loop_rule(operator)
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
-        svms = self._center_rule(operator).on_operator(operator.draft, None)
+        svms: Any = rule.centers
+        svms = svms.on_surrogate()
         return self._run(operator, rule, svms.centers(mass, weight, None), weight, self.tol)
 
     @property
@@ -192,23 +158,16 @@ class OneClassClusterer(CenterClusterer):
         chosen = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
         return chosen.build(operator.X[rows]), counts.astype(weight.dtype)
 
-    def _keep(self, operator: KernelOperator, solution: Solution, weight: Array) -> Solution:
-        """Store the SVMs and score the training samples. Duplicates share coefficients equally."""
-        centers = solution.centers
-        margins: Margins = centers.margins
-        self.cluster_weights_ = np.asarray(centers.shares)
+    def _store_margins(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
+        """Store the margins of the SVMs and the least width of a cluster."""
+        margins: Margins = solution.centers.margins
+        self.cluster_weights_ = np.asarray(solution.centers.shares)
         self.offset_ = margins.offset
         self.radius_ = np.sqrt(margins.squared_radius)
         self._totals = margins.totals
         mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
         rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
         self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
-        shared = operator.support_rows.reweighted(weight).share_among_duplicates(
-            solution.coefficients
-        )
-        solution = replace(solution, centers=replace(centers, coefficients=shared))
-        self._finish(operator, solution, weight)
-        return solution
 
     def _centers(self) -> Centers:
         """Return the stored centers as the membership rule needs them."""
@@ -236,19 +195,11 @@ class OneClassClusterer(CenterClusterer):
         decision : array of shape (m, n_clusters)
             Negative outside the boundary.
         """
-        rows = self._cross(X)
-        formulation, margins = self._formulation, self._centers().margins
+        rows, formulation = self._cross(X), self._formulation
         if formulation.needs_lengths and not rows.lengths_are_known:
             raise ValueError(NEEDS_LENGTHS)
-        score = formulation.score(self._geometry(rows))
-        return np.asarray(score - formulation.margin(margins))
-
-    def _geometry(self, rows: CrossOperator) -> Geometry:
-        if rows.lengths_are_known:
-            return super()._geometry(rows)
-        # clusters compete by differences of distances, which do not need K(x, x)
-        product = rows @ self._columns
-        return Geometry(product, self._norms, self._norms - 2 * product)
+        margin = formulation.margin(self._centers().margins)
+        return np.asarray(formulation.score(self._geometry(rows)) - margin)
 
     @property
     def _widths(self) -> Any:
@@ -256,16 +207,15 @@ class OneClassClusterer(CenterClusterer):
         return np.maximum(self.radius_**2, self._least_width).astype(self.radius_.dtype)
 
     def _warn_of_collapse(self, solution: Solution) -> None:
-        """Warn where fewer clusters than requested are left."""
         empty = np.flatnonzero(self.sample_weight_ @ self.memberships_ == 0)
-        if empty.size:
-            warn(
-                f"Cluster {', '.join(map(str, empty))} has lost all samples. Use fewer clusters or "
-                "another initialization.",
-                CollapseWarning,
-            )
+        if not empty.size:
+            super()._warn_of_collapse(solution)
             return
-        self._warn_of_coinciding(solution.coefficients, self._remedy)
+        warn(
+            f"Cluster {', '.join(map(str, empty))} has lost all samples. Use fewer clusters or "
+            "another initialization.",
+            CollapseWarning,
+        )
 
 
 def _scatter(solution: Solution, weight: Array) -> float:

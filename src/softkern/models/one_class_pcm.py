@@ -23,7 +23,7 @@ from softkern.models.detector import Detector, DetectorScores
 from softkern.models.kernel_model import KernelModel, KernelScores
 from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
 from softkern.models.reduction import reduce_center
-from softkern.models.state_schema import Floats, KernelSpec, Number, Spec
+from softkern.models.state_schema import Check, Floats, Number, Spec, kernel_problem
 from softkern.models.two_scale_scores import (
     WIDE,
     WIDEST,
@@ -56,27 +56,74 @@ class PCMScores(DetectorScores):
     _model: OneClassPCM
 
     @cached_property
-    def _log_typicality(self) -> Array:
+    def scores(self) -> Array:
+        """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
+        if self._model.kernel_.decays:
+            return self.log_similarities[:, 0]
         return self.geometry.distances[:, 0] / -self._model.eta_
 
     @cached_property
-    def scores(self) -> Array:
-        """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
-        is_density = self._model.kernel_.decays
-        return self.log_similarities[:, 0] if is_density else self._log_typicality
-
-    @cached_property
     def memberships(self) -> Array:
-        return np.exp(self._log_typicality)
+        return np.exp(self.geometry.distances[:, 0] / -self._model.eta_)
 
     @cached_property
     def outlier_scores(self) -> Array:
-        model = self._model
-        if model._wide_kernel is None:
+        if self._model._wide_kernel is None:
             return super().outlier_scores
-        narrow, wide = model._log_densities(self.rows, self.geometry.product)
+        return combine_scales(*self.surprisals, self._model._score_scaling)
+
+    @cached_property
+    def surprisals(self) -> tuple[Array, Array]:
+        """−log densities at the narrow and the wide scale, (m,) each, as outlier scores use them.
+
+        For training samples the former leaves out the sample itself and its duplicates.
+        """
+        model = self._model
+        narrow, wide = self.log_densities
         background = log_background_density(wide, narrow, model._max_duplicate_share)
-        return combine_scales(-narrow, -background, model._score_scaling)
+        if self._training is not None:
+            operator, coefficients, weight = self._training
+            logs = narrow[:, None]
+            if operator.is_exact_support:
+                inliers = np.zeros_like(coefficients)
+                inliers[model.support_, 0] = model._inlier_coef
+                narrow = log_sums_of_others(operator, inliers, np.exp(logs), weight)[:, 0]
+            else:
+                narrow = subtract_own_parts(logs, operator, coefficients, weight)[:, 0]
+        return -narrow, -background
+
+    @cached_property
+    def log_densities(self) -> tuple[Array, Array]:
+        """Logarithms of the narrow and the wide density without isolated points, (m,) each."""
+        model, rows = self._model, self.rows
+        if self._training is not None:
+            rows = model._stored_operator().cross(rows.X)
+        wide = model._stored_operator("wide", kernel=model._wide_kernel)
+        # the operator itself is faster than its product with the same points
+        is_whole = self._training is not None and np.array_equal(
+            model.support_, np.arange(rows.shape[0])
+        )
+        far = (wide if is_whole else wide.cross(rows.X)).log_product(model._inlier_coef)
+        return self._log_narrow_density(rows), far
+
+    def _log_narrow_density(self, rows: CrossOperator) -> Array:
+        """Return the logarithm of the narrow density, (m,), from the product with all points.
+
+        The part of a few isolated points is subtracted. Where that leaves hardly any digits, the
+        density is summed again.
+        """
+        model, product = self._model, self.geometry.product[:, 0]
+        inliers = model._inlier_coef
+        isolated = np.flatnonzero(inliers != model.dual_coef_)
+        if not isolated.size:
+            return rows.log_product(inliers, product)
+        is_few = isolated.size <= MOST_ISOLATED * inliers.size
+        if not (is_few and rows.support.error_is_known):
+            return rows.log_product(inliers)
+        points = model.plan_.prediction_operator(model._support[isolated], model.kernel_)
+        left = product - points.cross(rows.X) @ model.dual_coef_[isolated]
+        is_lost = left <= np.sqrt(np.finfo(product.dtype).eps) * product
+        return rows.log_product(inliers, np.where(is_lost, 0, left))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -197,34 +244,30 @@ class OneClassPCM(Detector):
         "reduction_error_": Number(low=0, optional=True),
         # two scales: the wide kernel, coefficients without isolated points, the share of
         # duplicates that are left out, and location and scale of the scores at either scale
-        "_wide_kernel": KernelSpec(nullable=True, optional=True, stored_as="wide"),
+        "_wide_kernel": Check(kernel_problem, nullable=True, optional=True, stored_as="wide"),
         "_inlier_coef": Floats("s", low=0, stored_as="evidence"),
         "_max_duplicate_share": Number(low=0, stored_as="company"),
         "_score_scaling": Floats("22", stored_as="standards"),
     }
     _scores_class: ClassVar[type[KernelScores]] = PCMScores
     _products: ClassVar[int] = 5
+    _scores_training_samples: ClassVar[bool] = True
 
     def _fit(self, rows: Rows) -> None:
-        weight = rows.weight
-        operator, solution = self._fit_density(rows)
-        coefficients = solution.coefficients
+        operator, weight = self._planned(rows), rows.weight
+        solution = self._solve(operator, weight)
+        self._store_solution(operator, solution)
+        if not self._scores_training_samples:
+            return
         self._choose_scales(operator, weight)
-        scores = self._score_fitted(operator, coefficients, solution.geometry, weight)
+        A, geometry = solution.coefficients, solution.geometry
+        scores: PCMScores = self._score_fitted(operator, A, geometry, weight)
         self.memberships_ = scores.memberships
         self.offset_ = _threshold(scores.scores, weight, self.contamination)
-        self.outlier_scores_ = (
-            scores.outlier_scores
-            if self._wide_kernel is None
-            else self._training_scores(operator, coefficients, scores.geometry.product, weight)
-        )
-
-    def _fit_density(self, rows: Rows) -> tuple[KernelOperator, Solution]:
-        """Fit and store the center, without scores of the training samples."""
-        operator = self._planned(rows)
-        solution = self._solve(operator, rows.weight)
-        self._store_solution(operator, solution)
-        return operator, solution
+        if self._wide_kernel is not None:
+            scaling = [robust_location_scale(part, weight) for part in scores.surprisals]
+            self._score_scaling = np.array(scaling)
+        self.outlier_scores_ = scores.outlier_scores
 
     def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         """Run the loop over the samples of an operator."""
@@ -291,56 +334,6 @@ class OneClassPCM(Detector):
             exact = self.plan_.prediction_operator(support, kernel)
             mass[is_small] = exact.cross(support[is_small]) @ coefficients
         return np.asarray(mass)
-
-    def _log_densities(self, rows: CrossOperator, product: Array) -> tuple[Array, Array]:
-        """Return logarithms of the narrow and the wide density of samples, (m,) each."""
-        assert self._wide_kernel is not None
-        wide = self._stored_operator("wide", kernel=self._wide_kernel)
-        is_support = rows.X is self._support  # the operator itself is then faster
-        over_all = wide if is_support else wide.cross(rows.X)
-        narrow = self._log_narrow_density(rows, product)
-        return narrow, over_all.log_product(self._inlier_coef)
-
-    def _log_narrow_density(self, rows: CrossOperator, product: Array) -> Array:
-        """Return the logarithm of the narrow density, (m,), given K a with all coefficients.
-
-        The part of a few isolated points is subtracted. Where that leaves hardly any digits, the
-        density is summed again.
-        """
-        isolated = np.flatnonzero(self._inlier_coef != self.dual_coef_)
-        if not isolated.size:
-            return rows.log_product(self._inlier_coef, product)
-        is_few = isolated.size <= MOST_ISOLATED * self._inlier_coef.size
-        if not (is_few and rows.support.error_is_known):
-            return rows.log_product(self._inlier_coef)
-        part = self.plan_.prediction_operator(self._support[isolated], self.kernel_).cross(rows.X)
-        whole = product.reshape(-1)
-        left = whole - part @ self.dual_coef_[isolated]
-        is_lost = left <= np.sqrt(np.finfo(whole.dtype).eps) * whole
-        return rows.log_product(self._inlier_coef, np.where(is_lost, 0, left))
-
-    def _training_scores(
-        self, operator: KernelOperator, coefficients: Array, product: Array, weight: Array
-    ) -> Array:
-        """Return leave-one-out outlier scores at two scales, (n,), and set their scaling."""
-        is_whole = np.array_equal(self.support_, np.arange(operator.shape[0]))
-        rows = self._stored_operator().cross(self._support if is_whole else operator.X)
-        narrow, wide = self._log_densities(rows, product)
-        if operator.is_exact_support:
-            inliers = np.zeros_like(coefficients)
-            inliers[self.support_, 0] = self._inlier_coef
-            others = log_sums_of_others(operator, inliers, np.exp(narrow)[:, None], weight)
-        else:
-            others = subtract_own_parts(narrow[:, None], operator, coefficients, weight)
-        pair = -others[:, 0], -log_background_density(wide, narrow, self._max_duplicate_share)
-        scaling = [robust_location_scale(surprisals, weight) for surprisals in pair]
-        self._score_scaling = np.array(scaling)
-        return combine_scales(*pair, self._score_scaling)
-
-    def _scores_from_product(self, rows: CrossOperator, product: Array) -> PCMScores:
-        """Score new samples whose product with the center, (m,), is known."""
-        geometry = rows.geometry(self._columns, self._norms, product[:, None])
-        return PCMScores(self, rows, geometry)
 
     def reduce(self, tolerance: float = 1e-3, random_state: Any = None) -> Self:
         """Return a copy of this model with fewer support points, for faster prediction.

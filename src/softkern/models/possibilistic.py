@@ -33,7 +33,8 @@ from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.memberships import fuzzy, hard
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
-from softkern.solvers.initialization import select_fuzzifier
+from softkern.solvers.collapse import select_fuzzifier
+from softkern.solvers.initialization import best_fuzzy
 from softkern.solvers.steps import Solution
 
 # Squared distance of two centers, in units of the wider cluster's η, below which they are one
@@ -162,9 +163,14 @@ history_
         memberships = self._start(operator, weight)
         start = Mean().centers(weight[:, None] * memberships, weight, None)
         first = operator.geometry(start.coefficients)
+        is_given = not isinstance(self.eta, str)
+        scales = SCALES[:1] if is_given or self.update_eta else SCALES
         best: Solution | None = None  # with the most distinct clusters
-        for scale in self._scales():
-            eta = self._start_eta(operator, first.distances, memberships, weight, scale)
+        for scale in scales if isinstance(self.eta_scale, str) else (float(self.eta_scale),):
+            if is_given:
+                eta = np.full(self.n_clusters, self.eta, dtype=first.distances.dtype)
+            else:
+                eta = first_eta(operator, first.distances, memberships, weight, scale)
             solution = alternate(
                 operator,
                 Rule(Possibilistic(eta, scale, self.update_eta), Mean()),
@@ -187,6 +193,9 @@ history_
         self.eta_ = rule.eta
         self.eta_scale_ = float(rule.eta_scale)
         self.n_clusters_ = len(rule.eta)
+        return best
+
+    def _warn_of_collapse(self, solution: Solution) -> None:
         if self.n_clusters_ < self.n_clusters:
             verb = "is" if self.n_clusters_ == 1 else "are"
             warn(
@@ -195,13 +204,6 @@ history_
                 "AlphaCutClustering.",
                 CollapseWarning,
             )
-        return best
-
-    def _scales(self) -> tuple[float, ...]:
-        """Return the values of γ to try, until all clusters are distinct."""
-        if not isinstance(self.eta_scale, str):
-            return (float(self.eta_scale),)
-        return SCALES if isinstance(self.eta, str) and not self.update_eta else SCALES[:1]
 
     def _start(self, operator: KernelOperator, weight: Array) -> Array:
         """Return the initial memberships, (n, c): those of kernel fuzzy c-means."""
@@ -212,18 +214,19 @@ history_
         sample, sample_weight = operator.subsample(weight)
         check_apart(sample, sample_weight)
         m, _ = select_fuzzifier(sample, "auto", sample_weight)
-        best = self._best_start(sample, Fuzzy(m), sample_weight)
+        best = best_fuzzy(
+            sample,
+            Fuzzy(m),
+            sample_weight,
+            self.n_clusters,
+            init=self.init,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            seed=self._fit_seed,
+        )
         if sample is operator:
             return best.memberships
         return fuzzy(operator.geometry_from(sample, best.coefficients).distances, m)
-
-    def _start_eta(
-        self, operator: KernelOperator, distances: Array, start: Array, weight: Array, scale: float
-    ) -> Array:
-        if isinstance(self.eta, str):
-            return first_eta(operator, distances, start, weight, scale)
-        eta = np.asarray(self.eta, dtype=distances.dtype)
-        return np.broadcast_to(eta, (self.n_clusters,)).copy()
 
     def _log_memberships(self, geometry: Geometry) -> Array:
         return Possibilistic(self.eta_).log_memberships(geometry)

@@ -63,7 +63,7 @@ def _candidates(model: Any, tolerance: float, random_state: Any) -> Iterator[Arr
 def _project(model: Any, landmarks: Array) -> tuple[Array, Array, float]:
     """Return places in the support, their nonnegative coefficients, and the error bound."""
     factor = _factor(model, rank=None, landmarks=landmarks)
-    rows, weights = factor.compressed(model._columns, nonnegative=True)
+    rows, _, weights = factor.compressed(model._columns, nonnegative=True)
     points = model._support[rows]
     inner = model._stored_operator().cross(points) @ model._columns  # ⟨v, Φ(point)⟩
     norm = model.plan_.prediction_operator(points, model.kernel_).squared_norms(weights)[0]

@@ -8,13 +8,10 @@ Langone and Suykens 2015). `softkern.models.spectral_base` has the rest.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
-
-from softkern._utils.typing import Array
 from softkern.models.spectral_base import SpectralClusterer
-from softkern.models.spectral_scores import SpectralScores
-from softkern.rules.projections import labels_by
+from softkern.models.spectral_scores import HardScores, SpectralScores
 
 __all__ = ["KernelSpectralClustering", "SoftKernelSpectralClustering"]
 
@@ -106,9 +103,7 @@ history_
     True
     """
 
-    def _memberships(self, scores: SpectralScores) -> Array:
-        labels = labels_by(scores.projections, self.codes_, self.assignment)
-        return np.asarray(np.eye(self.n_clusters_)[labels])
+    _spectral_scores: ClassVar[type[SpectralScores]] = HardScores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -157,6 +152,3 @@ approximation_error_, n_iter_, converged_, objective_, history_
     >>> is_outlier.tolist()
     [False, True]
     """
-
-    def _memberships(self, scores: SpectralScores) -> Array:
-        return np.exp(scores.log_memberships)

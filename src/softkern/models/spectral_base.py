@@ -7,7 +7,6 @@ all others are projected by a product with the kernel.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
@@ -21,14 +20,18 @@ from softkern._utils.typing import Array
 from softkern.exceptions import SpectrumWarning, warn
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import resolve
-from softkern.metrics.strength import COVERED
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.clusterer import Clusterer
 from softkern.models.kernel_model import SUPPORT, KernelModel
-from softkern.models.spectral_points import VARIANTS, detect, outlier_score, overlap_score
-from softkern.models.spectral_scores import SpectralScores
-from softkern.models.spectral_search import SEARCH_ROWS, SpectralSearch
-from softkern.models.state_schema import Floats, Instance, Number, Spec
+from softkern.models.spectral_scores import (
+    VARIANTS,
+    SpectralScores,
+    detect,
+    outlier_score,
+    overlap_score,
+)
+from softkern.models.spectral_search import COVERED, SEARCH_ROWS, SpectralSearch
+from softkern.models.state_schema import Floats, Number, Spec, Typed
 from softkern.models.subset import (
     ROWS_PER_CLUSTER,
     TrainingRows,
@@ -86,15 +89,13 @@ class SpectralClusterer(Clusterer, KernelModel):
         "prototypes_": Floats("cq"),
         "codes_": Floats("cq"),
         "mean_similarity_": Floats("n", low=0, method="mean_similarity"),
-        "search_": Instance("SpectralSearch", nullable=True, optional=True),
+        "search_": Typed("SpectralSearch", optional=True),
         "_degree_coef": Floats("s"),
         "_total_weight": Number(low=0, above=True),
     }
     _products: ClassVar[int] = 40
 
-    @abstractmethod
-    def _memberships(self, scores: SpectralScores) -> Array:
-        """Return memberships from projections, or from the soft `log_memberships`, (m, k)."""
+    _spectral_scores: ClassVar[type[SpectralScores]] = SpectralScores
 
     def _fit(self, rows: Rows) -> None:
         rows = rows.reweighted(rows.weight.astype(np.float64))
@@ -120,8 +121,6 @@ class SpectralClusterer(Clusterer, KernelModel):
             random_state=self._fit_seed,
         )
         kernel.check(rows.X)
-        if hasattr(self, "search_"):  # of an earlier fit
-            del self.search_
         if self.n_clusters == 1 or not (is_open or self.n_clusters == "auto"):
             self.n_clusters_ = int(self.n_clusters)
             return kernel
@@ -181,9 +180,8 @@ class SpectralClusterer(Clusterer, KernelModel):
         """
         k, part = self.n_clusters_, spectrum.takes_part
         codes = codes_of(spectrum.projections[part], mass[part], k, self.assignment)
-        ties = 0
-        if self.assignment == "codebook":
-            ties = tied_words(spectrum.projections[part], mass[part], k)
+        is_codebook = self.assignment == "codebook"
+        ties = tied_words(spectrum.projections[part], mass[part], k) if is_codebook else 0
         if ties:
             warn(
                 f"{ties} more sign patterns are as frequent as the last of the n_clusters={k} that "
@@ -205,40 +203,31 @@ class SpectralClusterer(Clusterer, KernelModel):
     ) -> None:
         """Store coefficients of the projections and of the degree of new samples."""
         columns = np.column_stack([spectrum.coefficients, chosen.mass])
-        places, columns = operator.compressed(columns)
+        places, self._support, columns = operator.compressed(columns)
         self.support_ = chosen.rows[places]
         self.dual_coef_, self._degree_coef = columns[:, :-1], columns[:, -1]
-        self._support = self.kernel_.restrict(operator.X, places)
         self._total_weight = float(chosen.mass.sum())
         self._density = None
         if self.kernel_.decays and not operator.is_exact_support:
             # coefficients of both signs give projections best, but have no logarithm
-            places, density = operator.compressed(chosen.mass, nonnegative=True)
-            self._density = self.kernel_.restrict(operator.X, places), density
+            self._density = operator.compressed(chosen.mass, nonnegative=True)[1:]
 
     def _score_training(
         self, rows: Rows, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
     ) -> None:
         """Score the training rows as new samples; similarities leave out the row itself."""
         points = self.kernel_.restrict_new(rows.X, self.support_)
-        scores = SpectralScores(self, self._stored_operator().cross(points))
-        logs = scores.log_similarity.copy()
+        scores = self._spectral_scores(self, self._stored_operator().cross(points))
+        if self.kernel_.decays:
+            degree = spectrum.degree.astype(operator.dtype)
+            logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
+            of_others = np.asarray(logs - np.log(self._total_weight), dtype=np.float64)
+        else:
+            of_others = self._log_share(spectrum.degree - chosen.own * operator.diag())
         copies = which_training_row(rows, chosen.rows, not self.kernel_.takes_points)
-        is_copy = copies >= 0
-        logs[is_copy] = self._log_similarity_of_others(operator, spectrum, chosen)[copies[is_copy]]
-        scores = SpectralScores(self, projections=scores.projections, log_similarity=logs)
+        scores.log_similarity[copies >= 0] = of_others[copies[copies >= 0]]
         self.projections_, self.mean_similarity_ = scores.projections, scores.mean_similarity
         self._store_scores(scores)
-
-    def _log_similarity_of_others(
-        self, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows
-    ) -> Array:
-        """Logarithm of the training rows' mean similarity to the other rows, (n_train,)."""
-        if not self.kernel_.decays:
-            return self._log_share(spectrum.degree - chosen.own * operator.diag())
-        degree = spectrum.degree.astype(operator.dtype)
-        logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
-        return np.asarray(logs - np.log(self._total_weight), dtype=np.float64)
 
     def _warn_of_outlier_clusters(self, weight: Array) -> None:
         """Warn if outliers that lie close together take a cluster."""
@@ -261,7 +250,7 @@ class SpectralClusterer(Clusterer, KernelModel):
 
         The record also has `projections` and `log_similarity`.
         """
-        return SpectralScores(self, self._cross(X))
+        return self._spectral_scores(self, self._cross(X))
 
     def _log_share(self, degree: Array) -> Array:
         """Logarithm of degrees as shares of the weight, (m,), bounded from below."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import maximum_filter
 
 from softkern._utils.progress import stage
 from softkern._utils.random import as_random_state, fixed_seed
@@ -23,15 +24,14 @@ from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.kernels import Kernel, select_bandwidth
-from softkern.metrics.strength import COVERED, line_fit, local_maxima, membership_strength
 from softkern.models.subset import TrainingRows, training_rows
-from softkern.operators.base import KernelOperator
 from softkern.planning import plan
 from softkern.rows import Rows
 from softkern.rules.memberships import fuzzy
 from softkern.rules.projections import codes_of, labels_by, prototype_distances, prototypes
 from softkern.solvers.eigen import Spectrum, solve
 
+COVERED = 1e-2  # the 2015 paper's threshold for outliers: mean similarity to the training samples
 SEARCH_ROWS = 600  # sample on which pairs are scored
 STARTS = 4  # initializations of k-means
 REFERENCE_ROWS = 200  # of the normal cluster that strengths are compared with
@@ -141,8 +141,8 @@ class SpectralSearch:
             surfaces[:-1, ~is_unique] = np.nan
         strength, comparable, plain, fit, _ = surfaces
         reference = np.zeros(numbers.size)
-        is_auto = isinstance(bandwidths, str)
         if numbers.size > 1:
+            is_auto = isinstance(bandwidths, str)
             reference = _reference_strength(points, kernels, is_auto, setting)
         contrast = (comparable - reference[:, None]) / (1 - reference[:, None])
         return cls(numbers, tried, strength, contrast, plain, fit)
@@ -185,13 +185,21 @@ class SpectralSearch:
         """Indices of `best` in the arrays of scores."""
         self._check()
         highest = np.where(np.isfinite(self.contrast), self.contrast, -np.inf).max(axis=1)
-        i = _number_place(highest)
+        top = float(highest.max())
+        if top < VAGUE:
+            i = int(np.argmax(highest >= top - VAGUE_TIE))
+        elif top < SEPARATED:
+            i = int(np.argmax(highest))
+        else:
+            i = int(np.flatnonzero(highest >= max(SEPARATED, top - SEPARATED_TIE))[-1])
         return i, int(np.nanargmax(self.strength[i]))
 
     @property
     def is_maximum(self) -> NDArray[np.bool_]:
         """Local maxima of the contrast, and the best pair, (K, S)."""
-        found = local_maxima(self.contrast) & (self.strength > 0)
+        values = np.where(np.isfinite(self.contrast), self.contrast, -np.inf)
+        highest = maximum_filter(values, size=3, mode="constant", cval=-np.inf)
+        found = (values >= highest) & np.isfinite(values) & (self.strength > 0)
         if found.any():
             found[self.best_place] = True
         return found
@@ -226,7 +234,7 @@ def _bandwidths(rows: Rows, bandwidths: str | Sequence[Any] | None, random_state
         return [None]
     if isinstance(bandwidths, str):
         widest = np.asarray(select_bandwidth(rows, "global", random_state=random_state))
-        return [multiple * widest for multiple in MULTIPLES]
+        return list(np.multiply.outer(MULTIPLES, widest))
     return [
         select_bandwidth(rows, given, random_state=random_state)
         if isinstance(given, str)
@@ -239,23 +247,14 @@ def _split(
     sample: TrainingRows, n_validation: int, random_state: Any
 ) -> tuple[TrainingRows, TrainingRows]:
     """Split rows into training rows and random validation rows, each in their order."""
-    order: Any = np.arange(sample.rows.size)
+    n_train = max(sample.rows.size - n_validation, 1)
+    is_first = np.ones(sample.rows.size, dtype=bool)
     if n_validation:
         order = as_random_state(random_state).permutation(sample.rows.size)
-    n_train = max(sample.rows.size - n_validation, 1)
-    first, second = np.sort(order[:n_train]), np.sort(order[n_train:])
-    one, two = (TrainingRows(*(part[places] for part in sample)) for places in (first, second))
-    return one, two
-
-
-def _number_place(contrast: Array) -> int:
-    """Index of the number to use, from the highest contrast of every number, (K,)."""
-    best = float(contrast.max())
-    if best < VAGUE:
-        return int(np.argmax(contrast >= best - VAGUE_TIE))
-    if best < SEPARATED:
-        return int(np.argmax(contrast))
-    return int(np.flatnonzero(contrast >= max(SEPARATED, best - SEPARATED_TIE))[-1])
+        is_first[order[n_train:]] = False
+    rows, mass, own = sample
+    first = TrainingRows(rows[is_first], mass[is_first], own[is_first])
+    return first, TrainingRows(rows[~is_first], mass[~is_first], own[~is_first])
 
 
 def _reference_strength(
@@ -268,22 +267,17 @@ def _reference_strength(
         return default
     size = max(REFERENCE_ROWS, REFERENCE_ROWS_PER_CLUSTER * int(setting.numbers.max()))
     size = min(points.shape[0], size)
-    drawn = Rows(_normal_like(points, size, setting.random_state), np.ones(size))
+    share = points.weight / points.weight.sum()
+    normal = as_random_state(setting.random_state).normal(size=(size, len(share))) * np.sqrt(share)
+    normal -= np.outer(normal.sum(axis=1), share)  # deviations from the mean
+    mean = np.asarray(share @ points.X, dtype=np.float64)
+    drawn = Rows(np.asarray(normal @ points.X + mean), np.ones(size))
     if is_auto:
         widths = _bandwidths(drawn, "auto", setting.random_state)
         kernels = [kernels[0].with_bandwidth(width) for width in widths]
     surfaces = _surfaces(drawn, np.ones(size), kernels, setting, {})
     comparable = np.where(surfaces[-1] == 1, surfaces[1], -np.inf).max(axis=1)
     return np.where((comparable > 0) & (comparable < 1), comparable, default)
-
-
-def _normal_like(points: Rows, size: int, random_state: Any) -> Array:
-    """Normal rows with the points' weighted mean and covariance, (size, d)."""
-    share = points.weight / points.weight.sum()
-    parts = as_random_state(random_state).normal(size=(size, len(share))) * np.sqrt(share)
-    parts -= np.outer(parts.sum(axis=1), share)  # deviations from the mean
-    mean = np.asarray(share @ points.X, dtype=np.float64)
-    return np.asarray(parts @ points.X + mean)
 
 
 def _surfaces(
@@ -319,7 +313,15 @@ def _surfaces(
                 )
             except DataError:
                 continue
-            scored = _scored_rows(operator, spectrum, points.weight, own, validation)
+            if validation is None:
+                itself = own * np.asarray(operator.diag(), dtype=np.float64)
+                similarity = (spectrum.degree - itself) / points.weight.sum()
+                scored = spectrum.projections, similarity, points.weight
+            else:
+                columns = np.column_stack([spectrum.coefficients, points.weight])
+                product = operator.cross(validation.X) @ columns
+                similarity = product[:, -1] / points.weight.sum()
+                scored = product[:, :-1] + spectrum.bias, similarity, validation.weight
             for i, k in enumerate(numbers):
                 if k - 1 <= spectrum.eigenvalues.size:
                     leading = spectrum.leading(k - 1)
@@ -327,23 +329,13 @@ def _surfaces(
     return surfaces
 
 
-def _scored_rows(
-    operator: KernelOperator, spectrum: Spectrum, mass: Array, own: Array, validation: Rows | None
-) -> tuple[Array, Array, Array]:
-    """Projections, mean similarities and weights of the rows that are scored."""
-    if validation is None:
-        itself = own * np.asarray(operator.diag(), dtype=np.float64)
-        return spectrum.projections, (spectrum.degree - itself) / mass.sum(), mass
-    product = operator.cross(validation.X) @ np.column_stack([spectrum.coefficients, mass])
-    return product[:, :-1] + spectrum.bias, product[:, -1] / mass.sum(), validation.weight
-
-
 def _score(
     spectrum: Spectrum, mass: Array, scored: tuple[Array, Array, Array], assignment: str
 ) -> Any:
     """Strength, comparable strength, plain strength, line fit, and whether eigenvectors are unique.
 
-    NaN where the projections do not form as many clusters.
+    `scored` are projections, mean similarities and weights. NaN where the projections do not form
+    as many clusters.
     """
     n_clusters = spectrum.eigenvalues.size + 1
     try:
@@ -358,12 +350,64 @@ def _score(
     labels = labels_by(projections, codes, assignment)
     distances = prototype_distances(projections, centers)
     memberships = fuzzy(distances, m=2)
-    # cosine distances are squared ones, those on the line of two clusters are not
-    comparable = fuzzy(distances**2, m=2) if n_clusters == 2 else memberships
+    is_covered = similarity >= COVERED
+    strength = comparable = membership_strength(memberships, weight, is_covered)
+    if n_clusters == 2:  # cosine distances are squared ones, those on the line are not
+        comparable = membership_strength(fuzzy(distances**2, m=2), weight, is_covered)
     return (
-        membership_strength(memberships, weight, similarity >= COVERED),
-        membership_strength(comparable, weight, similarity >= COVERED),
+        strength,
+        comparable,
         membership_strength(memberships, weight),
         line_fit(projections, labels, n_clusters, similarity, weight),
         spectrum.is_unique,
     )
+
+
+def membership_strength(
+    memberships: Array, weight: Array | None = None, covered: Array | None = None
+) -> float:
+    """Compute the average membership strength of memberships (n, k).
+
+    The largest memberships are averaged over the samples of each cluster, then over the clusters.
+    Samples that are not covered, (n,), have membership zero. An empty cluster has strength zero.
+    """
+    weight = np.ones(len(memberships)) if weight is None else np.asarray(weight, np.float64)
+    labels, n_clusters = np.argmax(memberships, axis=1), memberships.shape[1]
+    own = memberships.max(axis=1).astype(np.float64)
+    if covered is not None:
+        own = np.where(covered, own, 0.0)
+    mass = np.bincount(labels, weights=weight, minlength=n_clusters)
+    total = np.bincount(labels, weights=weight * own, minlength=n_clusters)
+    return float(np.divide(total, mass, out=np.zeros(n_clusters), where=mass > 0).mean())
+
+
+def line_fit(
+    projections: Array,
+    labels: Array,
+    n_clusters: int,
+    similarity: Array,
+    weight: Array,
+    balance: float = 0.5,
+) -> float:
+    """Compute the balanced line fit of projections (n, k − 1) with labels (n,).
+
+    The line fit of a cluster is one if its projections lie on a line, and zero if they spread
+    evenly in all directions (eigenvalues of their covariance). The balance is the smallest cluster
+    size over the largest one. For two clusters, whose projections have one column, the similarity
+    (n,) to the training samples is the second one. C. Alzate, J. A. K. Suykens, "Multiway spectral
+    clustering with out-of-sample extensions through weighted kernel PCA", 2010,
+    :doi:`10.1109/TPAMI.2008.292`.
+    """
+    Z = np.asarray(projections, dtype=np.float64)
+    Z = np.column_stack([Z, similarity]) if Z.shape[1] == 1 else Z
+    width = Z.shape[1]
+    fits, sizes = np.zeros(n_clusters), np.zeros(n_clusters)
+    for p in range(n_clusters):
+        rows = labels == p
+        sizes[p] = weight[rows].sum()
+        if sizes[p] > 0:
+            centered = Z[rows] - np.average(Z[rows], axis=0, weights=weight[rows])
+            spread = np.linalg.eigvalsh(centered.T @ (weight[rows, None] * centered))
+            share = spread[-1] / spread.sum() if spread.sum() > 0 else 1.0  # a point is a line
+            fits[p] = width / (width - 1) * (share - 1 / width)
+    return float((1 - balance) * fits.mean() + balance * sizes.min() / sizes.max())

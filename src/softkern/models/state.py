@@ -10,7 +10,7 @@ never by module or private attributes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import fields, is_dataclass
 from itertools import takewhile
 from pkgutil import resolve_name
@@ -27,7 +27,6 @@ from softkern.kernels.resolve import KERNELS
 from softkern.models.state_schema import (
     check_fields,
     fitted_specs,
-    missing_as_none,
     stored_names,
     validate_arrays,
     validate_state,
@@ -56,7 +55,7 @@ MODELS = {
 CLASSES = {
     **{kind.__name__: _path(kind) for kind in KERNELS},
     "AlphaTree": "density_tree.tree:AlphaTree",
-    "Candidate": "planning.prices:Candidate",
+    "Candidate": "planning.engines:Candidate",
     "Coordinates": "splitting.coordinates:Coordinates",
     "Cost": "operators.work:Cost",
     "ColumnScaler": "tables.preparation.scaling:ColumnScaler",
@@ -143,7 +142,7 @@ def _value(plain: Any, trusted: Collection[str]) -> Any:
     if not isinstance(plain, dict):
         return plain
     parts = {name: _value(part, trusted) for name, part in plain.items()}
-    return BUILDERS[parts.pop("$")](trusted, **parts) if "$" in parts else parts
+    return _build(parts.pop("$"), parts, trusted) if "$" in parts else parts
 
 
 def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
@@ -189,10 +188,9 @@ def _parts(value: Any, where: str) -> tuple[str, dict[str, Any]]:
 
 def _estimator_parts(model: Any, where: str) -> dict[str, Any]:
     kind: Any = type(model)
-    if kind.__module__.startswith("sklearn."):
-        name = _public_name(kind)
-        if _resolve(name) is kind:
-            return {"estimator": name, "attributes": model.__getstate__()}
+    name = _public_name(kind)
+    if name.startswith("sklearn.") and _resolve(name) is kind:
+        return {"estimator": name, "attributes": model.__getstate__()}
     if not _is_model(kind):
         raise TypeError(
             f"{where} is a {kind.__name__}, which is neither softkern's nor a public class of "
@@ -210,16 +208,52 @@ def _estimator_parts(model: Any, where: str) -> dict[str, Any]:
     return {"estimator": kind.__name__, "params": params, "fitted": fitted}
 
 
-def _build_estimator(
-    _: Any,
-    *,
-    estimator: str,
-    params: dict[str, Any] | None = None,
-    fitted: dict[str, Any] | None = None,
-    attributes: dict[str, Any] | None = None,
-) -> Any:
-    if params is not None and fitted is not None:
-        return _build_model(estimator, params, fitted)
+def _build(kind: str, parts: dict[str, Any], trusted: Collection[str]) -> Any:
+    """Build the value of which `_parts` returned the kind and the parts."""
+    match kind:
+        case "estimator":
+            build = _build_of_sklearn if "attributes" in parts else _build_model
+            return build(**parts)
+        case "object":
+            return _build_object(parts["name"], parts["fields"], trusted)
+        case "function":
+            return _trusted(parts["name"], trusted)
+        case "objects":
+            return _array_of(**parts)
+        case "texts":
+            longest = max(map(len, parts["items"]), default=0)
+            if len(parts["items"]) * longest > MOST_LETTERS:  # each takes the space of the longest
+                raise ValueError(f"texts of up to {longest:,} characters are too many.")
+            return _array_of(**parts).astype(str)
+        case "sparse":
+            arrays = parts["data"], parts["indices"], parts["indptr"]
+            out = SPARSE[parts["name"]](arrays, shape=tuple(parts["shape"]))
+            out.check_format(full_check=True)  # compiled loops trust the indices
+            return out
+        case "scalar" if np.dtype(parts["dtype"]).kind in "biufU":
+            return np.dtype(parts["dtype"]).type(parts["value"])
+        case "dtype":
+            return np.dtype(parts["name"])
+        case "numpy type" if issubclass(getattr(np, parts["name"]), np.generic):
+            return getattr(np, parts["name"])
+        case "RandomState":
+            random_state = np.random.RandomState(_bit_generator(parts["state"]))
+            random_state.set_state(parts["state"])  # with the normal number in store
+            return random_state
+        case "Generator":
+            return np.random.Generator(_bit_generator(parts["state"]))
+        case "float":
+            return float(parts["text"])
+        case "tuple":
+            return tuple(parts["items"])
+        case "slice":
+            return slice(*parts["items"])
+        case "dict":
+            return dict(parts["items"])
+    raise ValueError(f"it holds a {kind!r} that cannot be built from {sorted(parts)}.")
+
+
+def _build_of_sklearn(estimator: str, attributes: dict[str, Any]) -> Any:
     kind: Any = _resolve(estimator) if estimator.startswith("sklearn.") else None
     is_estimator = isinstance(kind, type) and issubclass(kind, BaseEstimator)
     if not is_estimator or _public_name(kind) != estimator:
@@ -229,22 +263,23 @@ def _build_estimator(
     return model
 
 
-def _build_model(name: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
-    if name not in MODELS:
-        raise ValueError(f"{name} is not a model of softkern.")
-    kind = resolve_name(f"softkern.{MODELS[name]}")
+def _build_model(estimator: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
+    if estimator not in MODELS:
+        raise ValueError(f"{estimator} is not a model of softkern.")
+    kind = resolve_name(f"softkern.{MODELS[estimator]}")
     model = kind(**{RENAMED.get(key, key): value for key, value in params.items()})
     if fitted:
         model._validate_params()
-        names = stored_names(kind)
+        names, specs = stored_names(kind), fitted_specs(kind)
         attributes = {names.get(stored, stored): value for stored, value in fitted.items()}
         validate_state(kind, attributes)
-        vars(model).update(missing_as_none(kind, attributes) | attributes)
+        older = {name: None for name, spec in specs.items() if spec.optional and spec.nullable}
+        vars(model).update(older | attributes)  # files of older versions lack some
         model._check_state()
     return model
 
 
-def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]) -> Any:
+def _build_object(name: str, fields: dict[str, Any], trusted: Collection[str]) -> Any:
     name = RENAMED.get(name, name)
     if name in CLASSES:
         fields = {RENAMED.get(k, k): value for k, value in fields.items() if k not in REMOVED}
@@ -261,6 +296,24 @@ def _build_object(trusted: Collection[str], *, name: str, fields: dict[str, Any]
     built = kind.__new__(kind)
     vars(built).update(fields)
     return built
+
+
+def _array_of(shape: list[int], items: list[Any]) -> Any:
+    out = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):  # one by one: an item may be a list
+        out[i] = item
+    return out.reshape(shape)
+
+
+def _bit_generator(state: dict[str, Any]) -> Any:
+    if state["bit_generator"] not in BIT_GENERATORS:
+        raise ValueError(f"{state['bit_generator']} is not a bit generator of NumPy.")
+    bits = getattr(np.random, state["bit_generator"])()
+    bits.state = state
+    return bits
+
+
+# Names of functions and classes
 
 
 def _import_name(value: Any, where: str) -> str:
@@ -302,73 +355,3 @@ def _public_name(kind: type) -> str:
     """Return the name by which users import a class of scikit-learn."""
     parts = takewhile(lambda part: not part.startswith("_"), kind.__module__.split("."))
     return ".".join((*parts, kind.__name__))
-
-
-def _build_objects(_: Any, *, shape: list[int], items: list[Any]) -> Any:
-    out = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):  # one by one: an item may be a list
-        out[i] = item
-    return out.reshape(shape)
-
-
-def _build_texts(_: Any, *, shape: list[int], items: list[str]) -> Any:
-    longest = max(map(len, items), default=0)
-    if len(items) * longest > MOST_LETTERS:  # each takes the space of the longest
-        raise ValueError(f"{len(items):,} texts of up to {longest:,} characters are too many.")
-    return _build_objects(_, shape=shape, items=items).astype(str)
-
-
-def _build_scalar(_: Any, *, dtype: str, value: Any) -> Any:
-    kind = np.dtype(dtype)
-    if kind.kind not in "biufU":
-        raise ValueError(f"{dtype} is not the dtype of a number or a text.")
-    return kind.type(value)
-
-
-def _build_sparse(
-    _: Any, *, name: str, shape: list[int], data: Any, indices: Any, indptr: Any
-) -> Any:
-    out = SPARSE[name]((data, indices, indptr), shape=tuple(shape))
-    out.check_format(full_check=True)  # compiled loops trust the indices
-    return out
-
-
-def _build_numpy_type(_: Any, *, name: str) -> Any:
-    kind = getattr(np, name)
-    if not (isinstance(kind, type) and issubclass(kind, np.generic)):
-        raise ValueError(f"{name} is not a number type of NumPy.")
-    return kind
-
-
-def _build_generator(_: Any, *, state: dict[str, Any]) -> np.random.Generator:
-    name = state["bit_generator"]
-    if name not in BIT_GENERATORS:
-        raise ValueError(f"{name} is not a bit generator of NumPy.")
-    bits = getattr(np.random, name)()
-    bits.state = state
-    return np.random.Generator(bits)
-
-
-def _build_random_state(_: Any, *, state: dict[str, Any]) -> np.random.RandomState:
-    out = np.random.RandomState(_build_generator(_, state=state).bit_generator)
-    out.set_state(state)  # with the normal number in store
-    return out
-
-
-BUILDERS: dict[str, Callable[..., Any]] = {
-    "estimator": _build_estimator,
-    "object": _build_object,
-    "function": lambda trusted, name: _trusted(name, trusted),
-    "objects": _build_objects,
-    "texts": _build_texts,
-    "scalar": _build_scalar,
-    "dtype": lambda _, name: np.dtype(name),
-    "numpy type": _build_numpy_type,
-    "sparse": _build_sparse,
-    "RandomState": _build_random_state,
-    "Generator": _build_generator,
-    "float": lambda _, text: float(text),
-    "tuple": lambda _, items: tuple(items),
-    "slice": lambda _, items: slice(*items),
-    "dict": lambda _, items: dict(items),
-}

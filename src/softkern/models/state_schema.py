@@ -7,12 +7,12 @@ loaded, what pickling drops, and which attributes are Dask arrays after a fit to
 Shapes are written in letters. Each letter is one size throughout a model: n samples of the fit, d
 features, c clusters, s support points, p of their columns, q directions, t points of a tree, m of
 its joins, l points of a coarser density and k their columns. ``+`` stands for c + 1, a digit for
-itself.
+itself, and ``|`` separates shapes that are allowed: that of ``"|w"`` is a number or an array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -76,6 +76,8 @@ class Floats(Spec):
     kinds = "f"
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
+        if isinstance(value, Real) and self.shape.startswith("|"):
+            value = np.asarray(float(value))
         if not isinstance(value, np.ndarray) and not (self.sparse and sp.issparse(value)):
             return f"is a {type(value).__name__}, not an array"
         if value.dtype.kind not in self.kinds:
@@ -101,38 +103,15 @@ class Indices(Floats):
 
 
 @dataclass(frozen=True)
-class Instance(Spec):
-    """An object of one of these classes, which are given by name."""
+class Typed(Spec):
+    """A value of a type, such as ``dict[str, float]``, or of a class that is given by name."""
 
-    names: str
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        bases = {kind.__name__ for kind in type(value).__mro__}
-        return "" if bases & set(self.names.split()) else f"is a {type(value).__name__}"
-
-
-@dataclass(frozen=True)
-class KernelSpec(Spec):
-    """A kernel, with one bandwidth for all columns of the support or one for each."""
+    hint: Any
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, Kernel):
-            return f"is a {type(value).__name__}"
-        widths = getattr(value, "bandwidth", 1.0)
-        if isinstance(widths, tuple) and len(widths) != sizes.get("p", len(widths)):
-            return f"has {len(widths)} bandwidths for {sizes['p']} columns"
-        return ""
-
-
-@dataclass(frozen=True)
-class Either(Spec):
-    """A value that fits one of several specs."""
-
-    specs: tuple[Spec, ...]
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        problems = [spec.problem(value, sizes) for spec in self.specs]
-        return "" if "" in problems else problems[-1]
+        bases = [kind.__name__ for kind in type(value).__mro__]
+        is_right = self.hint in bases if isinstance(self.hint, str) else _has_type(value, self.hint)
+        return "" if is_right else f"is a {type(value).__name__}"
 
 
 @dataclass(frozen=True)
@@ -150,36 +129,40 @@ class Pair(Spec):
 
 @dataclass(frozen=True)
 class Check(Spec):
-    """A value for which a function is true. `kind` names what is expected."""
+    """A value in which a function finds no problem."""
 
-    kind: str
-    function: Callable[[Any], bool]
-
-    def _problem(self, value: Any, sizes: Sizes) -> str:
-        return "" if self.function(value) else f"is not {self.kind}"
-
-
-@dataclass(frozen=True)
-class Names(Spec):
-    """An array of the d column names."""
+    find_problem: Callable[[Any, Sizes], str]
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
-        if not isinstance(value, np.ndarray) or not _has_type(value.tolist(), list[str]):
-            return "is not an array of names"
-        return "" if _matches(value.shape, "d", sizes) else f"has {len(value)} names"
+        return self.find_problem(value, sizes)
 
 
-def _is_table(value: Any) -> bool:
+def kernel_problem(value: Any, sizes: Sizes) -> str:
+    """Check a kernel, with one bandwidth for all columns of the support or one for each."""
+    if not isinstance(value, Kernel):
+        return f"is a {type(value).__name__}"
+    widths = getattr(value, "bandwidth", 1.0)
+    if isinstance(widths, tuple) and len(widths) != sizes.get("p", len(widths)):
+        return f"has {len(widths)} bandwidths for {sizes['p']} columns"
+    return ""
+
+
+def names_problem(value: Any, sizes: Sizes) -> str:
+    """Check an array of the d column names."""
+    if not isinstance(value, np.ndarray) or not _has_type(value.tolist(), list[str]):
+        return "is not an array of names"
+    return "" if _matches(value.shape, "d", sizes) else f"has {len(value)} names"
+
+
+def table_problem(value: Any, sizes: Sizes) -> str:
+    """Check columns of equal length with plain values, by name."""
     is_plain = _has_type(value, dict[str, list[str | float | bool | None]])
-    return is_plain and len(set(map(len, value.values()))) <= 1
+    is_table = is_plain and len(set(map(len, value.values()))) <= 1
+    return "" if is_table else "is not a table of plain values"
 
 
-FLAG = Instance("bool bool_")
-HISTORY = Check(
-    "a dictionary of lists of numbers", lambda value: _has_type(value, dict[str, list[float]])
-)
-TABLE = Check("a table of plain values", _is_table)
-TEXTS = Check("a list of texts", lambda value: _has_type(value, list[str]))
+def _dtype_problem(value: Any, sizes: Sizes) -> str:
+    return "" if isinstance(value, np.dtype) and value.kind == "f" else "is not a dtype of floats"
 
 
 def _out_of_range(values: Any, spec: Number | Floats) -> str:
@@ -191,15 +174,15 @@ def _out_of_range(values: Any, spec: Number | Floats) -> str:
 
 def _matches(shape: tuple[int, ...], letters: str, sizes: Sizes) -> bool:
     """Return whether a shape is that of the letters. Unknown letters get their size from it."""
+    if "|" in letters:
+        return any(_matches(shape, choice, sizes) for choice in letters.split("|"))
     if len(shape) != len(letters):
         return False
     for letter, size in zip(letters, shape, strict=True):
         if letter == "+":
             expected = sizes.get("c", size - 1) + 1
-        elif letter.isdigit():
-            expected = int(letter)
         else:
-            expected = sizes.setdefault(letter, size)
+            expected = int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
         if size != expected:
             return False
     return True
@@ -229,15 +212,6 @@ def row_methods(kind: type) -> dict[str, str]:
     return {name: spec.method for name, spec in fitted_specs(kind).items() if spec.method}
 
 
-def missing_as_none(kind: type, fitted: Mapping[str, Any]) -> dict[str, None]:
-    """Return None for private attributes that files of older versions do not have."""
-    return {
-        name: None
-        for name, spec in fitted_specs(kind).items()
-        if name.startswith("_") and spec.nullable and spec.optional and name not in fitted
-    }
-
-
 def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     """Raise a ValueError for fitted attributes that are unknown, missing or inconsistent."""
     name = kind.__name__
@@ -254,7 +228,7 @@ def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}.")
     sizes: Sizes = {}
-    for attribute, spec in _sizes_first(specs.items()):
+    for attribute, spec in sorted(specs.items(), key=_place):
         wrong = spec.problem(fitted[attribute], sizes) if attribute in fitted else ""
         if wrong:
             raise ValueError(f"{attribute} of {name} {wrong}.")
@@ -262,14 +236,9 @@ def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
             del sizes["n"]  # the weights are those of other rows
 
 
-def _sizes_first(specs: Iterable[tuple[str, Spec]]) -> list[tuple[str, Spec]]:
-    """Sort specs: numbers that are sizes, then arrays, which also set sizes, then the others."""
-
-    def place(item: tuple[str, Spec]) -> int:
-        spec = item[1]
-        return 0 if getattr(spec, "size", "") else 1 if isinstance(spec, Floats) else 2
-
-    return sorted(specs, key=place)
+def _place(item: tuple[str, Spec]) -> tuple[bool, bool]:
+    """Sort numbers that are sizes first, then arrays, which set sizes too."""
+    return not getattr(item[1], "size", ""), not isinstance(item[1], Floats)
 
 
 # Objects within models
@@ -282,7 +251,7 @@ OBJECTS: dict[str, dict[str, Spec]] = {
         "saddles": Floats("m", low=0),
         "masses": Floats("m2", low=0),
         "peaks": Floats("m2", low=0),
-        "significance": Instance("ndarray"),
+        "significance": Typed(np.ndarray),
     },
     "Coordinates": {
         "values": Floats("pk"),
@@ -293,7 +262,7 @@ OBJECTS: dict[str, dict[str, Spec]] = {
     "ProblemSize": {
         "n": Number(low=0, whole=True),
         "d": Number(low=0, whole=True),
-        "dtype": Check("a dtype of floats", lambda v: isinstance(v, np.dtype) and v.kind == "f"),
+        "dtype": Check(_dtype_problem),
     },
     "Reach": {"centers": Floats("cq"), "farthest": Number(low=0)},
 }

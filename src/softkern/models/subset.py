@@ -1,11 +1,10 @@
 """Training rows of a spectral model, chosen by their values and never by their order.
 
-They are all distinct rows, a random sample of them, or the sample with high quadratic Rényi
-entropy: −log of the mean similarity within the sample is large if the sample covers the data
-instead of repeating their dense parts. A row of a Rényi sample has the weight of all rows that are
-nearest to it, so that degrees remain those of the data. The part of this weight that is the row
-itself is known too: an isolated row of a sample weighs as many as were left out, but none of them
-is its neighbor.
+They are all distinct rows, a random sample of them, or the sample of high quadratic Rényi entropy,
+−log of the mean similarity within it, which covers the data instead of repeating their dense parts.
+A row of a Rényi sample has the weight of all rows that are nearest to it, so that degrees remain
+those of the data. The part of it that is the row itself is known too: an isolated row of a sample
+weighs as many as were left out, but none of them is its neighbor.
 """
 
 from __future__ import annotations
@@ -51,15 +50,14 @@ def training_size(rows: Rows, n_train: Any, n_clusters: Any, is_precomputed: boo
     if n_train == "auto":
         count = present if is_precomputed else rows.distinct[0].size
         return None if count <= AUTO_ALL else max(AUTO_TRAIN, ROWS_PER_CLUSTER * least)
-    size = int(n_train)
-    if size > present:
+    if n_train > present:
         raise ValueError(
-            f"n_train={size} is more than the number of points, n_samples = {present}. Use "
+            f"n_train={n_train} is more than the number of points, n_samples = {present}. Use "
             "n_train=None to train on all of them."
         )
-    if size < least:
-        raise ValueError(f"n_clusters={least} is more than n_train={size}. Increase n_train.")
-    return size
+    if n_train < least:
+        raise ValueError(f"n_clusters={least} is more than n_train={n_train}. Increase n_train.")
+    return int(n_train)
 
 
 def training_rows(
@@ -74,15 +72,15 @@ def training_rows(
     wanted = size if subset == "random" else POOL * size
     if kernel.takes_points:
         index, mass = data.sample(wanted, random_state)
-        position = np.empty(X.shape[0], dtype=np.intp)
-        position[rows] = np.arange(rows.size)
-        place = position[index]
     else:  # a row of a Gram matrix is identified by its place in the order of its values
         names = np.arange(rows.size, dtype=np.float64)[:, None]
         place, mass = Rows(names, weights).sample(wanted, random_state)
-    order = np.argsort(place)
-    place, mass = place[order], mass[order]
-    pool, own = rows[place], mass * (own[place] / weights[place])
+        index = rows[place]
+    represented = np.zeros(X.shape[0])
+    represented[index] = mass
+    place = np.flatnonzero(represented[rows])
+    pool, mass = rows[place], represented[rows[place]]
+    own = mass * (own[place] / weights[place])
     if subset == "random":
         return TrainingRows(pool, mass, own)
     chosen = renyi_rows(kernel, X, pool, size)

@@ -1,17 +1,16 @@
 """The product K @ A, and what follows from it.
 
-`KernelOperator` is a kernel and its support points X. It stands for the matrix K of kernel values
-between them, which only some operators form. A subclass computes the product for the support
-itself and for new points (`CrossOperator`). Distances to centers, columns and logarithms follow
-from these. A subclass also states its traits, its error, and where it cannot be used.
+`KernelOperator` is the matrix K of kernel values between support points, which only some operators
+form. `CrossOperator` is that between new points and the support. Distances to centers and
+logarithms follow from the products of both.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,7 +26,6 @@ from softkern.kernels import Kernel
 from softkern.operators.geometry import FeaturePoints, center_norms, squared_distances
 from softkern.operators.geometry import Geometry as Geometry
 from softkern.operators.log_sums import LogKernelSum
-from softkern.operators.products import KernelProducts
 from softkern.operators.work import ProblemSize as ProblemSize
 from softkern.rows import Rows, row_slices
 
@@ -53,12 +51,105 @@ def blocked_product(kernel: Kernel, queries: Any, X: Any, A: Array) -> Array:
     return out
 
 
+class KernelProducts(ABC):
+    """Kernel values between the rows X (m, d) and the support of an operator (n rows)."""
+
+    X: Any
+    shape: tuple[int, int]  # (m, n)
+    support: KernelOperator
+    _new_features: Any = None  # of rows other than the support, where the operator has features
+
+    @abstractmethod
+    def _product(self, A: Array) -> Array:
+        """K @ A, (m, c), for a checked A (n, c) of the operator's dtype."""
+
+    @abstractmethod
+    def geometry(self, A: Any) -> Geometry:
+        """Similarities and distances of the rows to centers A (n, c), and the centers' norms.
+
+        The product K @ A is computed where it is not given.
+        """
+
+    def __matmul__(self, A: Any) -> Array:
+        columns, is_vector = self.support._check_columns(A)
+        product = self._product(columns)
+        return product[:, 0] if is_vector else product
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is computed on first use, and can be computed again."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if not isinstance(getattr(type(self), name, None), cached_property)
+        }
+
+    def diag(self) -> Array:
+        """Kernel value of every row with itself, (m,)."""
+        return self._diagonal.copy()
+
+    @cached_property
+    def _diagonal(self) -> Array:
+        return self.support.kernel.diag(self.X)
+
+    @cached_property
+    def _device_diagonal(self) -> Any:
+        return self.support.to_device(self._diagonal)
+
+    # Distances
+
+    def squared_distances(self, A: Any) -> Any:
+        """Squared distance in feature space of every row to every center, (m, c)."""
+        columns, is_vector = self.support._check_columns(A)
+        features = self.support.features
+        if features is None:
+            distances = self.geometry(columns).distances
+        else:  # the product is not needed
+            distances = features.distances(features.centers(columns), self._new_features)
+        return distances[:, 0] if is_vector else distances
+
+    def _geometry_of(self, A: Any, product: Any, norms: Any) -> Geometry:
+        """The geometry of checked centers A (n, c), given their product and squared norms."""
+        support = self.support
+        is_away = support.on_device and not is_numpy_array(A)
+        features = None if is_away else support.features
+        if features is None:
+            diag = self._device_diagonal if is_away else self._diagonal
+            is_semidefinite = support.kernel.is_positive_semidefinite
+            distances = squared_distances(diag, product, norms, is_semidefinite)
+        else:
+            distances = features.distances(features.centers(A), self._new_features)
+        return Geometry(product, norms, distances)
+
+    # Logarithms
+
+    def log_product(self, A: Any, product: Array | None = None) -> Array:
+        """log(K @ A) for A ≥ 0, to relative accuracy however far a row is from the support.
+
+        Entries that underflow in the product, or vanish in its error, are evaluated again exactly,
+        so that ranks far away follow distance. The product is computed where it is not given.
+        """
+        support = self.support
+        columns, is_vector = support._check_columns(A)
+        product = self._product(columns) if product is None else product
+        product = product.reshape(-1, columns.shape[1])
+        if (columns < 0).any():
+            raise ValueError("log_product needs A ≥ 0: a sum of mixed signs has no logarithm.")
+        doubtful = support._doubtful(product, columns)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs: Array = np.log(product)
+        for c in np.flatnonzero(doubtful.any(axis=0)):
+            again = np.flatnonzero(doubtful[:, c])
+            with np.errstate(over="ignore"):  # in float32 the farthest are −∞
+                logs[again, c] = support._far_logs(self.X[again], columns[:, c])
+        return logs[:, 0] if is_vector else logs
+
+
 class KernelOperator(KernelProducts):
     """The symmetric matrix K of kernel values between the rows of X, as something to multiply.
 
-    A subclass implements `_product` and `_cross_product`, sets `engine`, and overrides the traits
-    that differ. Further parameters of its constructor are options that `plan(engine_params=...)`
-    passes on.
+    A subclass implements `_product`, sets `engine`, and overrides what differs, such as
+    `_cross_product`. Further parameters of its constructor are options that
+    `plan(engine_params=...)` passes on.
 
     Parameters
     ----------
@@ -82,9 +173,10 @@ class KernelOperator(KernelProducts):
     is_exact_support: ClassVar[bool] = True  # the centers of `compressed` are those of A
     error_is_known: ClassVar[bool] = True  # before the operator is built
     on_device: bool = False  # its arrays live on a device, where `to_device` takes others
-
     approximation_error: float = 0.0  # share of the trace of K that the operator leaves out
     points: Any = None  # X on the operator's device, where it has one
+    # a cheap low-rank operator over the same rows, on which loops may iterate
+    surrogate: KernelOperator | None = None
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         if not isinstance(kernel, Kernel):
@@ -94,28 +186,22 @@ class KernelOperator(KernelProducts):
         self.kernel = kernel
         self.support_rows = Rows.of(X)
         self.X = self.support_rows.X
+        self.shape = self.X.shape[0], self.X.shape[0]
         self.dtype: np.dtype[Any] = self.X.dtype  # float32 or float64
         kernel.check(self.X)
         reason = self.unsupported_reason(ProblemSize.of(self.X, kernel))
         if reason:
             raise ValueError(f"engine={self.engine!r} cannot be used here: {reason}.")
 
-    # What an operator implements
+    # What an operator implements, beside `_product`
 
-    @abstractmethod
-    def _product(self, A: Array) -> Array:
-        """K @ A, (n, c), for a checked A (n, c) of this operator's dtype."""
-
-    @abstractmethod
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         """K(X_new, X) @ A, (m, c), for checked arguments."""
+        return blocked_product(self.kernel, X_new, self.X, A)
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
-        """Return why the operator cannot be used for a problem, or None.
-
-        By default all kernels of points are supported.
-        """
+        """Return why the operator cannot be used for a problem, or None."""
         if not problem.kernel.takes_points:
             return "the kernel is a matrix already; use engine='precomputed'"
         return None
@@ -123,17 +209,6 @@ class KernelOperator(KernelProducts):
     def to_device(self, array: Any) -> Any:
         """Return an array of the host on the operator's device; the same where it has none."""
         return array
-
-    @property
-    def draft(self) -> KernelOperator:
-        """A cheaper low-rank operator over the same rows, or the operator itself."""
-        return self.__dict__.get("_draft", self)
-
-    def with_draft(self, draft: KernelOperator) -> Self:
-        """Return the same operator with a cheaper one that loops may iterate on."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _draft=draft)
-        return other
 
     # Errors
 
@@ -169,8 +244,6 @@ class KernelOperator(KernelProducts):
         largest = float(xp.max(xp.abs(sizes)))
         return max(4 * self.rounding * largest, float(limits.tiny) / float(limits.eps))
 
-    # What follows
-
     def __repr__(self) -> str:
         n, d = self.X.shape
         return f"{type(self).__name__}({self.kernel!r}, n={n}, d={d}, {self.dtype})"
@@ -181,15 +254,14 @@ class KernelOperator(KernelProducts):
         return self
 
     def cross(self, X_new: Any) -> CrossOperator:
-        """The matrix of kernel values between new points (rows) and the support (columns)."""
+        """Kernel values between new points (rows) and the support (columns)."""
         return CrossOperator(self, X_new)
 
     def columns(self, index: Any) -> Array:
         """Columns of K as an array, (n, len(index))."""
-        index = np.atleast_1d(np.asarray(index))
-        out = np.empty((self.shape[0], index.size), dtype=self.dtype)
-        for block in row_blocks(self.shape[0], index.size, self.dtype.itemsize):
-            out[block] = self._kernel_block(block, index)
+        out = np.empty((self.shape[0], np.size(index)), dtype=self.dtype)
+        for block in row_blocks(len(out), out.shape[1], out.itemsize):
+            out[block] = self._kernel_block(block, np.atleast_1d(index))
         return out
 
     def _kernel_block(self, rows: Any, columns: Any) -> Array:
@@ -197,10 +269,7 @@ class KernelOperator(KernelProducts):
         return self.kernel.block(self.X[rows], self.X[columns])
 
     def entries(self, rows: Any, columns: Any) -> Array:
-        """Values (len(rows), len(columns)) of the matrix that `@` multiplies with.
-
-        Kernel values, or their approximations where the operator is an approximation.
-        """
+        """Values (len(rows), len(columns)) of the matrix that `@` multiplies with."""
         return self._kernel_block(rows, columns)
 
     def partial_product(self, index: Any, A: Any) -> Array:
@@ -218,27 +287,21 @@ class KernelOperator(KernelProducts):
         return self @ np.ones(self.shape[0], dtype=self.dtype)
 
     def subsample(self, weight: Any) -> tuple[KernelOperator, Array]:
-        """Return an operator over samples that represent all, and their weights (default: itself).
-
-        Initializations and checks that cannot see all samples use it.
-        """
+        """Return an operator over samples that represent all (by default itself), and weights."""
         return self, weight
 
     def geometry_from(self, other: KernelOperator, A: Any) -> Geometry:
         """Geometry of the support and centers A (m, c) over the support of another operator."""
-        norms = other.squared_norms(A)
-        return other.cross(self.X).geometry(A, norms)
-
-    def points_at(self, index: Any) -> Any:
-        """Rows of the support by their numbers; of a matrix, what new points need of it."""
-        return self.kernel.restrict(self.X, index)
+        return other.cross(self.X).geometry(A)
 
     # Centers
 
     @cached_property
     def features(self) -> FeaturePoints | None:
         """The support in a finite feature map, from which distances are taken; None without."""
-        return FeaturePoints.of(self.kernel.features(self.X))
+        features = self.kernel.features(self.X)  # a sparse one must stay so
+        is_dense = features is not None and not sp.issparse(features)
+        return FeaturePoints.of(features) if is_dense else None
 
     def squared_norms(self, A: Any) -> Any:
         """Squared length of every center, colsum(A ∘ K A), (c,)."""
@@ -247,46 +310,41 @@ class KernelOperator(KernelProducts):
 
     def distances_to_rows(self, index: Any) -> Any:
         """Squared distance of every support point to some of them, (n, len(index))."""
-        index = np.atleast_1d(np.asarray(index))
+        index = np.atleast_1d(index)
         if self.features is not None:
             return self.features.distances(self.features.points[index].T)
         diag, is_semidefinite = self._diagonal, self.kernel.is_positive_semidefinite
         return squared_distances(diag, self.columns(index), diag[index], is_semidefinite)
 
     def geometry(self, A: Any, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the support to centers A (n, c), and their norms.
-
-        The product K @ A is computed where it is not given.
-        """
+        """Similarities and distances of the support to centers A (n, c), and their norms."""
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product.reshape(columns.shape)
         return self._geometry_of(columns, product, center_norms(columns, product))
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
-        """Numbers of rows, and coefficients on these, that give the same centers.
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
+        """The same centers for new points: numbers of rows, these points, coefficients on them.
 
-        New points need no more than these. Rows without weight are left out. With `nonnegative`,
-        the coefficients of an A ≥ 0 are not negative either: a density stays one.
+        With `nonnegative`, the coefficients of an A ≥ 0 are not negative: a density stays one.
         """
         columns, _ = self._check_columns(A)
         used = np.flatnonzero(columns.any(axis=1))
         if used.size in (0, self.shape[0]):
-            return np.arange(self.shape[0]), columns
-        return used, columns[used]
+            used = np.arange(self.shape[0])
+        else:
+            columns = columns[used]
+        return used, self.kernel.restrict(self.X, used), columns
 
     def release(self) -> None:
         """Free arrays that are only needed while iterating."""
-
-    # Logarithms (see `log_product` too)
 
     def log_product_of_others(
         self, a: Any, own: Any, product: Array | None = None, rows: Array | None = None
     ) -> Array:
         """Logarithm of Σ_r K(x_i, x_r) a_r, (n,), each row i without the part `own_i` of a_i.
 
-        With own = a this is the leave-one-out sum: isolated points keep their order, which the
-        sum with themselves would hide. With `rows` it is that of some rows, by their numbers, of
-        which the product is given.
+        With own = a this is the leave-one-out sum, in which isolated points keep their order. With
+        `rows` it is that of some rows, by their numbers, of which the product is given.
         """
         columns, _ = self._check_columns(a)
         left = columns[:, 0] - np.asarray(own, dtype=self.dtype)
@@ -300,10 +358,9 @@ class KernelOperator(KernelProducts):
         lost |= self._doubtful(others[:, None], columns)[:, 0]
         with np.errstate(divide="ignore", invalid="ignore"):
             logs: Array = np.log(others)
-        again = np.flatnonzero(lost)
-        if again.size:
-            numbers = some[again]
-            logs[again] = self._far_logs(self.X[numbers], columns[:, 0], numbers, left[again])
+        if lost.any():
+            numbers = some[lost]
+            logs[lost] = self._far_logs(self.X[numbers], columns[:, 0], numbers, left[lost])
         return logs
 
     def _doubtful(self, product: Array, A: Array) -> Array:
@@ -314,32 +371,30 @@ class KernelOperator(KernelProducts):
         self, queries: Any, a: Array, own: Array | None = None, left: Array | None = None
     ) -> Array:
         """Logarithms of Σ_r K(x, x_r) a_r however small, (m,). See `LogKernelSum.logs`."""
-        return self._far_sums.logs(queries, a, available_threads(), own, left)
+        return self._far_sums.logs(queries, a, own, left)
 
     @cached_property
     def _far_sums(self) -> LogKernelSum:
         return LogKernelSum(self.kernel, self.X)
 
-    # Checks of arguments
-
     def _check_columns(self, A: Any) -> tuple[Array, bool]:
         """A as a finite (n, c) array of this operator's dtype, and whether it was a vector.
 
-        An array of the operator's own device stays there and is not searched for NaN.
+        An array of the operator's device stays there and is not searched for NaN.
         """
         n = self.shape[0]
-        if self.on_device and is_array_api_obj(A) and not is_numpy_array(A):
-            if A.ndim not in (1, 2) or A.shape[0] != n:
-                raise ValueError(f"A has shape {tuple(A.shape)}; it must be ({n},) or ({n}, c).")
-            return A.reshape(n, -1), A.ndim == 1
-        A = A.toarray() if sp.issparse(A) else np.asarray(A)
-        if A.dtype.kind not in "biuf":
-            raise ValueError(f"A must hold real numbers, got dtype {A.dtype}.")
+        is_there = self.on_device and is_array_api_obj(A) and not is_numpy_array(A)
+        if not is_there:
+            A = A.toarray() if sp.issparse(A) else np.asarray(A)
+            if A.dtype.kind not in "biuf":
+                raise ValueError(f"A must hold real numbers, got dtype {A.dtype}.")
         if A.ndim not in (1, 2) or A.shape[0] != n:
-            raise ValueError(f"A has shape {A.shape}; it must be ({n},) or ({n}, c).")
-        columns = np.ascontiguousarray(A.reshape(n, -1) if A.size else A.reshape(n, 0), self.dtype)
-        if not (get_config()["assume_finite"] or np.isfinite(columns).all()):
-            raise ValueError("A contains NaN or infinity.")
+            raise ValueError(f"A has shape {tuple(A.shape)}; it must be ({n},) or ({n}, c).")
+        columns = A[:, None] if A.ndim == 1 else A
+        if not is_there:
+            columns = np.ascontiguousarray(columns, self.dtype)
+            if not (get_config()["assume_finite"] or np.isfinite(columns).all()):
+                raise ValueError("A contains NaN or infinity.")
         return columns, A.ndim == 1
 
     def _check_new(self, X_new: Any) -> Any:
@@ -354,16 +409,14 @@ class KernelOperator(KernelProducts):
 
 
 class CrossOperator(KernelProducts):
-    """Kernel values between new points (m rows) and an operator's support (n columns).
-
-    Made by `KernelOperator.cross`.
-    """
+    """Kernel values between new points (m rows) and an operator's support (n columns)."""
 
     lengths_are_known: bool = True  # whether `diag`, and with it distances, can be had
 
     def __init__(self, support: KernelOperator, X_new: Any) -> None:
         self.support = support
         self.X = support._check_new(X_new)
+        self.shape = self.X.shape[0], support.shape[0]
 
     def __repr__(self) -> str:
         return f"CrossOperator({self.support!r}, m={self.shape[0]})"
@@ -376,10 +429,7 @@ class CrossOperator(KernelProducts):
         return self.support.kernel.features(self.X)
 
     def geometry(self, A: Any, norms: Any = None, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the new points to centers A (n, c).
-
-        The product K @ A and the squared norms of the centers are computed where not given.
-        """
+        """Similarities and distances of the new points to centers A (n, c), and their norms."""
         columns, _ = self.support._check_columns(A)
         norms = self.support.squared_norms(columns) if norms is None else norms
         product = self._product(columns) if product is None else product

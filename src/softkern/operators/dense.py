@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn import config_context
 
 from softkern._utils.threads import available_threads, one_thread
 from softkern._utils.typing import Array
-from softkern.operators.base import KernelOperator, blocked_product
+from softkern.operators.base import KernelOperator
 from softkern.rows import row_slices
 
 SQUARE = 512  # rows and columns computed at once
@@ -27,7 +28,6 @@ class DenseOperator(KernelOperator):
         """Squares on and above the diagonal, mirrored: half the work, symmetric to the last bit."""
         n = self.X.shape[0]
         gram = np.empty((n, n), dtype=self.dtype)
-        slices = list(row_slices(n, SQUARE))
 
         def fill(square: tuple[slice, slice]) -> None:
             rows, columns = square
@@ -38,7 +38,7 @@ class DenseOperator(KernelOperator):
             gram[rows, columns] = block
             gram[columns, rows] = block.T
 
-        squares = [(rows, columns) for i, rows in enumerate(slices) for columns in slices[i:]]
+        squares = combinations_with_replacement(row_slices(n, SQUARE), 2)
         with one_thread("blas"), ThreadPoolExecutor(available_threads()) as pool:
             list(pool.map(fill, squares))
         np.fill_diagonal(gram, self._diagonal)
@@ -47,11 +47,8 @@ class DenseOperator(KernelOperator):
     def _product(self, A: Array) -> Array:
         return np.asarray(self.gram @ A)
 
-    def _cross_product(self, X_new: Any, A: Array) -> Array:
-        return blocked_product(self.kernel, X_new, self.X, A)
-
     def columns(self, index: Any) -> Array:
-        return np.ascontiguousarray(self.gram[:, np.atleast_1d(np.asarray(index))])
+        return np.ascontiguousarray(self.gram[:, np.atleast_1d(index)])
 
     def entries(self, rows: Any, columns: Any) -> Array:
         return np.asarray(self.gram[np.ix_(rows, columns)])

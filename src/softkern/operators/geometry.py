@@ -1,9 +1,8 @@
 """How points lie to centers, and distances that keep their digits.
 
 Every function here is written against the array API: it runs where the operator's arrays live.
-D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common: far from the origin of
-feature space, all of them. Distances do not depend on the origin; taken from features less a
-point in their middle (`FeaturePoints`), they have the digits that the data have.
+D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common. From features less a point
+in their middle (`FeaturePoints`), distances have all the digits that the data have.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from array_api_compat import device, is_dask_array, is_numpy_array
 
 from softkern._utils.arrays import namespace, row_sums
@@ -51,7 +49,7 @@ class Geometry:
         to center k over the points of center j is their own spread and the gap.
         """
         xp = namespace(A, self.distances)
-        means = _zeros(xp, (A.shape[1], A.shape[1]), A)
+        means = xp.zeros((A.shape[1], A.shape[1]), dtype=xp.float64, device=device(A))
         for rows in row_slices(A.shape[0], GAP_ROWS):
             distances = xp.astype(self.distances[rows, :], xp.float64, copy=False)
             means += xp.astype(A[rows, :], xp.float64, copy=False).T @ distances
@@ -78,13 +76,10 @@ def squared_distances(diag: Any, product: Any, norms: Any, is_semidefinite: bool
     distances += norms
     if not is_semidefinite:
         return distances
-    xp = namespace(distances)
     # what is left of a point that lies on a center depends on the order of additions
-    rounding = ON_CENTER * float(xp.finfo(distances.dtype).eps) * diag[:, None]
-    if is_numpy_array(distances):
-        distances[distances <= rounding] = 0
-        return distances
-    return xp.where(distances > rounding, distances, xp.zeros_like(distances))
+    eps = float(namespace(distances).finfo(distances.dtype).eps)
+    distances[distances <= ON_CENTER * eps * diag[:, None]] = 0
+    return distances
 
 
 @dataclass(frozen=True)
@@ -96,12 +91,14 @@ class FeaturePoints:
     norms: Any  # ‖point‖², (n,)
 
     @classmethod
-    def of(cls, features: Any | None) -> FeaturePoints | None:
-        """Of F (n, r); None where there is none, or where it is sparse and must stay so."""
-        if features is None or sp.issparse(features):
-            return None
+    def of(cls, features: Any) -> FeaturePoints:
+        """Of F (n, r)."""
         # some rows show where the middle is; all of them would cost more than the distances
-        origin = _middle(features[:: max(1, features.shape[0] // MIDDLE_ROWS), :])
+        some = features[:: max(1, features.shape[0] // MIDDLE_ROWS), :]
+        if is_numpy_array(some):
+            origin = np.median(some, axis=0).astype(some.dtype, copy=False)
+        else:
+            origin = namespace(some).sort(some, axis=0)[some.shape[0] // 2, :]
         points = features - origin
         return cls(points, origin, row_sums(points, points))
 
@@ -125,32 +122,17 @@ class FeaturePoints:
             norms = row_sums(points, points)
         distances = points @ (-2 * centers)
         distances += norms[:, None]
-        distances += namespace(centers).sum(centers * centers, axis=0)
-        return _without_rounding(distances)
+        xp = namespace(centers)
+        distances += xp.sum(centers * centers, axis=0)
+        if is_numpy_array(distances):
+            return np.maximum(distances, 0, out=distances)
+        return xp.clip(distances, min=0.0)
 
 
 def feature_sums(features: Any, A: Any) -> Any:
     """Fᵀ A, (r, c), in float64; F may be sparse."""
     xp = namespace(A)
-    total = _zeros(xp, (features.shape[1], A.shape[1]), A)
+    total = xp.zeros((features.shape[1], A.shape[1]), dtype=xp.float64, device=device(A))
     for rows in row_slices(A.shape[0], BLOCK_ROWS):
         total += features[rows, :].T @ A[rows, :]
     return total
-
-
-def _zeros(xp: Any, shape: tuple[int, ...], like: Any) -> Any:
-    return xp.zeros(shape, dtype=xp.float64, device=device(like))
-
-
-def _middle(rows: Any) -> Any:
-    """A point in the middle of rows (m, r): their median in every column, (r,)."""
-    if is_numpy_array(rows):
-        return np.median(rows, axis=0).astype(rows.dtype, copy=False)
-    return namespace(rows).sort(rows, axis=0)[rows.shape[0] // 2, :]
-
-
-def _without_rounding(distances: Any) -> Any:
-    """Squared distances that rounding made negative become zero, in place where possible."""
-    if is_numpy_array(distances):
-        return np.maximum(distances, 0, out=distances)
-    return namespace(distances).clip(distances, min=0.0)

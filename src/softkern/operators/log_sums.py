@@ -8,7 +8,6 @@ the few points that matter. Any other kernel is evaluated in logarithms on all o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +17,7 @@ from scipy.spatial import cKDTree
 
 from softkern._utils.arrays import log_sums
 from softkern._utils.neighbors import TREE_COLUMNS
+from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.rows import row_slices
@@ -38,12 +38,7 @@ class LogKernelSum:
         self.X = X
 
     def logs(
-        self,
-        queries: Any,
-        a: Array,
-        threads: int,
-        own: Array | None = None,
-        left: Array | None = None,
+        self, queries: Any, a: Array, own: Array | None = None, left: Array | None = None
     ) -> Array:
         """The logarithms for the queries given, (m,), a (n,) not negative.
 
@@ -59,15 +54,14 @@ class LogKernelSum:
             log_a = np.log(a[used].astype(np.float64))
             if own is not None and left is not None:
                 log_left = np.log(left.astype(np.float64))
-                place = np.searchsorted(used, own)
-                place[used[np.minimum(place, used.size - 1)] != own] = -1
+                place = np.where(a[own] > 0, np.searchsorted(used, own), -1)
         if self.kernel.log_is_half_squared_distance and self.X.shape[1] <= TREE_COLUMNS:
             is_whole = used.size == self.X.shape[0]
             tree = self._tree if is_whole else cKDTree(self._scaled(self.X[used]))
             if max(tree.maxes.max(), -tree.mins.min()) <= WIDEST:
                 # a tree takes no infinite places
                 far = np.clip(self._scaled(queries), -BEYOND, BEYOND)
-                return _near_logs(tree, log_a, far, place, log_left, threads)
+                return _near_logs(tree, log_a, far, place, log_left)
         return self._all_logs(queries, used, log_a, place, log_left)
 
     @cached_property
@@ -77,7 +71,7 @@ class LogKernelSum:
 
     @cached_property
     def _tree(self) -> cKDTree:
-        """The tree of the whole support, kept for the next call."""
+        """The tree of the whole support."""
         return cKDTree(self._scaled(self.X))
 
     def _scaled(self, X: Any) -> Array:
@@ -110,17 +104,21 @@ class LogKernelSum:
 
 
 def _near_logs(
-    tree: cKDTree, log_weights: Array, queries: Array, own: Array, log_own: Array, threads: int
+    tree: cKDTree, log_weights: Array, queries: Array, own: Array, log_own: Array
 ) -> Array:
-    """Logarithm of Σ w exp(−r²/2) for every query, (m,), over the tree's points that matter.
+    """Logarithm of Σ w exp(−r²/2) for every query, (m,), −∞ where squares overflow.
 
-    A point matters where log w − r²/2 comes within log(n/ε) of its largest value, for which the
-    nearest points give a lower bound. Where queries are points themselves, `own` gives their
-    numbers and `log_own` the weights that they have for themselves. A query so far that squares
-    overflow, or one that is the only point and has no weight for itself, has −∞.
+    Points of the tree are summed where log w − r²/2 comes within log(n/ε) of its largest value.
     """
-    logs = np.full(len(queries), -np.inf)
-    least = _largest_term(tree, log_weights, queries, own, log_own, threads)
+    logs, threads = np.full(len(queries), -np.inf), available_threads()
+    # a lower bound of the largest term of every query, from a few nearest points
+    k = min(8, tree.n)
+    distance, index = tree.query(queries, k=k, workers=threads)
+    distance, index = distance.reshape(-1, k), index.reshape(-1, k)
+    with np.errstate(over="ignore"):
+        # at infinite distance the tree names no point
+        terms = log_weights[np.minimum(index, tree.n - 1)] - 0.5 * np.square(distance)
+    least = np.where(index == own[:, None], log_own[:, None], terms).max(axis=1)
     within = np.flatnonzero(np.isfinite(least))
     if not within.size:
         return logs
@@ -131,10 +129,11 @@ def _near_logs(
     span = np.maximum((log_weights.max() - least) / 2 + slack / 2, 0)
     radius = 2 * np.sqrt(span) * (1 + 1e-12)
     counts = tree.query_ball_point(queries, radius, workers=threads, return_length=True)
-    for rows in _batches(counts):
+    batch = np.cumsum(counts) // NEIGHBORS_AT_ONCE
+    for rows in np.split(np.arange(within.size), np.flatnonzero(np.diff(batch)) + 1):
         near = tree.query_ball_point(queries[rows], radius[rows], workers=threads)
         support = np.concatenate(near).astype(np.intp)
-        query = np.repeat(np.arange(rows.start, rows.stop), counts[rows])
+        query = np.repeat(rows, counts[rows])
         terms = log_weights[support] - 0.5 * np.square(points[support] - queries[query]).sum(axis=1)
         terms = np.where(support == own[query], log_own[query], terms)
         starts = np.concatenate([[0], np.cumsum(counts[rows])[:-1]])
@@ -143,32 +142,6 @@ def _near_logs(
         total = np.log(np.add.reduceat(np.exp(terms - np.repeat(shift, counts[rows])), starts))
         logs[within[rows]] = total + shift
     return logs
-
-
-def _largest_term(
-    tree: cKDTree, log_weights: Array, queries: Array, own: Array, log_own: Array, threads: int
-) -> Array:
-    """A lower bound, (m,), of the largest log w − r²/2, from a few nearest points."""
-    k = min(8, tree.n)
-    distance, index = tree.query(queries, k=k, workers=threads)
-    distance, index = distance.reshape(-1, k), index.reshape(-1, k)
-    with np.errstate(over="ignore"):
-        # at infinite distance the tree names no point
-        terms = log_weights[np.minimum(index, tree.n - 1)] - 0.5 * np.square(distance)
-    terms = np.where(index == own[:, None], log_own[:, None], terms)
-    return np.asarray(terms.max(axis=1))
-
-
-def _batches(counts: Array) -> Iterator[slice]:
-    """Slices of queries whose neighbors together stay few."""
-    reached = np.cumsum(counts)
-    start = 0
-    while start < len(counts):
-        before = reached[start - 1] if start else 0
-        stop = int(np.searchsorted(reached, before + NEIGHBORS_AT_ONCE, side="right"))
-        stop = max(stop, start + 1)
-        yield slice(start, stop)
-        start = stop
 
 
 def _dense(X: Any) -> Array:

@@ -1,30 +1,35 @@
 """K @ A through a low-rank factor: K ≈ F Fᵀ with a few hundred landmarks.
 
 F is a partial Cholesky factor of K. Its pivots, the landmarks, are drawn with probability
-proportional to what is not yet explained of the diagonal (randomly pivoted Cholesky), which is
-near the best rank can do for any kernel; or drawn uniformly, or given. What is left of the
-diagonal bounds the error of every entry.
+proportional to what is not yet explained of the diagonal (randomly pivoted Cholesky), which comes
+close to the best factor of its rank for any kernel; or drawn uniformly, or given. What is left of
+the diagonal bounds the error of every entry. The factor may live on a device. Landmarks are
+selected on the host, and do not depend on the order of the samples.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import device, is_numpy_array
 from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm
 from scipy.optimize import nnls
 
 from softkern._utils.arrays import like, namespace, on_host
-from softkern._utils.random import as_random_state
+from softkern._utils.random import as_random_state, child_seed
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
-from softkern.operators._pivoted_cholesky import PivotedCholesky, Proposals
 from softkern.operators.base import KernelOperator, ProblemSize, row_blocks
-from softkern.rows import Rows
+from softkern.rows import Rows, row_uniforms
 
 DEFAULT_RANK = 500
 ROUNDING = 100  # times that of an exact product: the factor's own
+PANEL = 100  # landmarks proposed at once
+UNIFORM_ROWS = 10_000  # that uniform landmarks are drawn from
+Block = Callable[[Any, Any], Any]  # block(rows, columns) of kernel values, on a device or the host
 
 
 class NystroemOperator(KernelOperator):
@@ -85,23 +90,20 @@ class NystroemOperator(KernelOperator):
         if not row_tolerance >= 0:
             raise ValueError(f"row_tolerance must not be negative, got {row_tolerance!r}.")
         self._points, self.on_device = points, points is not None
-        factor = PivotedCholesky(self.diag(), self.dtype, repr(kernel))
+        factor = PivotedCholesky(self.diag(), self.dtype, self._block, repr(kernel))
         trace = float(weight @ self._diagonal)
         largest = row_tolerance * float(self._diagonal.max())
 
-        def trace_error() -> float:
-            return float(weight @ factor.residual) / trace if trace > 0 else 0.0
-
         def is_done() -> bool:
-            return trace_error() <= trace_tolerance and bool(factor.residual.max() <= largest)
+            trace_left = float(weight @ factor.residual)
+            return trace_left <= trace_tolerance * trace and factor.residual.max() <= largest
 
         proposals = Proposals(landmarks, self.support_rows, as_random_state(random_state))
-        factor.extend(self._block, proposals, n if rank is None else min(rank, n), is_done)
+        factor.extend(proposals, n if rank is None else min(rank, n), is_done)
         self._panels, self.landmarks = factor.panels, factor.landmarks
         self.rank, self.residual = int(factor.landmarks.size), factor.residual
-        self.trace_error = self.approximation_error = trace_error()
-
-    # The device
+        self.trace_error = float(weight @ factor.residual) / trace if trace > 0 else 0.0
+        self.approximation_error = self.trace_error
 
     def to_device(self, array: Any) -> Any:
         return like(array, self._points) if self.on_device else array
@@ -114,8 +116,6 @@ class NystroemOperator(KernelOperator):
 
     def _kernel_block(self, rows: Any, columns: Any) -> Array:
         return np.asarray(on_host(self._block(rows, columns)))
-
-    # The product
 
     def _product(self, A: Any) -> Any:
         return self.partial_product(slice(None), A)
@@ -143,16 +143,13 @@ class NystroemOperator(KernelOperator):
             out += on_host(panel[:, rows].T @ panel[:, columns])
         return out
 
-    @property
-    def features(self) -> None:
-        """None: distances are those of the factor."""
-        return
+    features = None  # distances are those of the factor
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if self.rank == 0:  # K is zero
             return np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         # Fᵀ of new points is lower⁻¹ K(landmarks, X_new): solve on the side of A, once.
-        weights = self._landmark_weights(self._image(A)).astype(self.dtype)
+        weights = self._landmark_weights(self.image(A)).astype(self.dtype)
         points = self.X[self.landmarks]
         out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         for rows in row_blocks(X_new.shape[0], self.rank, 8):
@@ -161,10 +158,7 @@ class NystroemOperator(KernelOperator):
 
     def image(self, A: Any) -> Array:
         """Fᵀ A, (rank, c): the part of the centers that each landmark adds to those before."""
-        return self._image(self._check_columns(A)[0])
-
-    def _image(self, A: Any) -> Array:
-        columns = self._on_panels(A)
+        columns = self._on_panels(self._check_columns(A)[0])
         image = np.concatenate([on_host(panel @ columns) for panel in self._panels])
         return image.astype(np.float64)
 
@@ -172,7 +166,7 @@ class NystroemOperator(KernelOperator):
         """Coefficients on the landmarks, (rank, c), of centers of this image."""
         return solve_triangular(self.lower, image, lower=True, trans="T", check_finite=False)
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
         """Landmarks, and the coefficients on them nearest to the centers in feature space."""
         if self.rank == 0:
             return super().compressed(A, nonnegative)
@@ -183,7 +177,8 @@ class NystroemOperator(KernelOperator):
         else:
             weights = self._landmark_weights(image)
         used = weights.any(axis=1)
-        return self.landmarks[used], weights[used].astype(self.dtype)
+        rows = self.landmarks[used]
+        return rows, self.X[rows], weights[used].astype(self.dtype)
 
     @property
     def lower(self) -> Array:
@@ -209,3 +204,129 @@ class NystroemOperator(KernelOperator):
         if problem.kernel.is_positive_semidefinite is False:
             return f"it needs a positive semidefinite kernel, and {problem.kernel!r} is not"
         return super().unsupported_reason(problem)
+
+
+class PivotedCholesky:
+    """A partial Cholesky factor, extended by one panel of landmarks at a time.
+
+    `panels` are Fᵀ in pieces (t, n), and `residual` is diag(K − F Fᵀ). The name of the kernel is
+    for error messages.
+    """
+
+    def __init__(self, diagonal: Array, dtype: Any, block: Block, name: str) -> None:
+        self.dtype, self.block, self.name = dtype, block, name
+        self.largest = float(diagonal.max())
+        self.residual = diagonal.astype(np.float64)
+        if (self.residual < 0).any():
+            raise ValueError(f"{name} is not positive semidefinite: k(x, x) < 0 occurs.")
+        self.panels: list[Any] = []
+        self.landmarks = np.empty(0, dtype=np.intp)
+
+    def extend(self, proposals: Proposals, rank: int, is_done: Callable[[], bool]) -> None:
+        """Add landmarks until the rank is reached, or `is_done`."""
+        floor = 100 * np.finfo(self.dtype).eps * self.largest
+        while self.landmarks.size < rank and not is_done():
+            size = min(PANEL, rank - self.landmarks.size)
+            candidates = proposals.draw(size, self.residual)
+            if candidates.size == 0:
+                break
+            accepted = self._accept(candidates, proposals, floor)
+            if accepted.size:
+                self._add_panel(accepted)
+
+    def _accept(self, candidates: Array, proposals: Proposals, floor: float) -> Array:
+        """Select the candidates that a one-by-one factorization would have drawn as well."""
+        square = np.asarray(on_host(self.block(candidates, candidates))).astype(np.float64)
+        for panel in self.panels:
+            part = on_host(panel[:, candidates]).astype(np.float64)
+            square -= part.T @ part
+        before = square.diagonal().copy()
+        self.residual[candidates[before <= floor]] = 0  # the rest of them is rounding
+        accepted: list[int] = []
+        for i in range(candidates.size):
+            if square[i, i] > floor and proposals.keep(square[i, i] / before[i]):
+                accepted.append(i)
+                column = square[i:, i] / np.sqrt(square[i, i])
+                square[i:, i:] -= np.outer(column, column)
+        return np.asarray(candidates[accepted])
+
+    def _add_panel(self, chosen: Array) -> None:
+        """Add rows of Fᵀ for new landmarks, and subtract the part of the diagonal they explain."""
+        n = self.residual.size
+        square = on_host(self._unexplained(chosen, chosen))
+        square = np.asarray((square + square.T) / 2, dtype=np.float64)
+        lower = np.linalg.cholesky(square + 1e-14 * np.trace(square) * np.eye(chosen.size))
+        panel: Any = None
+        explained = np.empty(n)
+        for rows in row_blocks(n, 4 * chosen.size, 8):
+            values = self._unexplained(chosen, rows)
+            xp = namespace(values)
+            if panel is None:
+                dtype = self.dtype if is_numpy_array(values) else values.dtype
+                panel = xp.empty((chosen.size, n), dtype=dtype, device=device(values))
+            if is_numpy_array(values):  # on the transposes, whose memory layout BLAS needs
+                transposed = values.T.astype(np.float64)
+                solved = dtrsm(1.0, lower, transposed, side=1, trans_a=1, lower=1).T
+            else:
+                solved = xp.linalg.solve(like(lower, values), xp.astype(values, xp.float64))
+            panel[:, rows] = solved
+            explained[rows] = on_host((solved * solved).sum(axis=0))
+        residual = self.residual - explained
+        if (residual < -1e-2 * self.largest).any():
+            raise ValueError(
+                f"{self.name} is not positive semidefinite on these data, and has no Cholesky "
+                "factor; use engine='blocked'."
+            )
+        self.residual = np.maximum(residual, 0)
+        self.residual[chosen] = 0
+        self.panels.append(panel)
+        self.landmarks = np.concatenate([self.landmarks, chosen])
+
+    def _unexplained(self, chosen: Array, rows: Any) -> Any:
+        """K(chosen, rows) minus the part that the panels so far explain, (t, rows)."""
+        values = self.block(chosen, rows)
+        for panel in self.panels:
+            values -= panel[:, chosen].T @ panel[:, rows]
+        return values
+
+
+class Proposals:
+    """Candidate landmarks, drawn in the same way for any order of the samples.
+
+    `landmarks` are "rpcholesky", "uniform" or row numbers.
+    """
+
+    def __init__(self, landmarks: Any, rows: Rows, generator: np.random.RandomState) -> None:
+        self.generator, n = generator, rows.shape[0]
+        self.queue: Array | None = None
+        if isinstance(landmarks, str) and landmarks == "rpcholesky":
+            self.index, self.weight = rows.canonical
+        elif isinstance(landmarks, str) and landmarks == "uniform":
+            index, _ = rows.sample(min(n, UNIFORM_ROWS), generator)
+            uniforms = row_uniforms(rows.X[index], child_seed(generator))
+            self.queue = index[np.argsort(uniforms)]
+        elif isinstance(landmarks, str):
+            raise ValueError(
+                f"landmarks={landmarks!r} is unknown; give 'rpcholesky', 'uniform' or row numbers."
+            )
+        else:
+            self.queue = np.unique(np.asarray(landmarks, dtype=np.intp))
+            if self.queue.size == 0 or self.queue[0] < 0 or self.queue[-1] >= n:
+                raise ValueError(f"landmarks must be row numbers between 0 and {n - 1}.")
+
+    def draw(self, size: int, residual: Array) -> Array:
+        """Draw up to `size` candidates by the residual (n,) of the diagonal."""
+        if self.queue is not None:
+            drawn, self.queue = self.queue[:size], self.queue[size:]
+            return drawn
+        mass = np.cumsum(self.weight * residual[self.index])
+        if not mass[-1] > 0:
+            return self.index[:0]
+        at = np.searchsorted(mass, self.generator.uniform(0, mass[-1], size), side="right")
+        drawn = self.index[np.minimum(at, len(self.index) - 1)]
+        # draws keep their order, and a row drawn twice is used once
+        return np.asarray(drawn[np.sort(np.unique(drawn, return_index=True)[1])])
+
+    def keep(self, share: float) -> bool:
+        """Decide whether a candidate stays that has lost part of its residual since the draw."""
+        return self.queue is not None or self.generator.uniform() < share

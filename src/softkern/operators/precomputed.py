@@ -22,11 +22,17 @@ class PrecomputedOperator(DenseOperator):
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         super().__init__(kernel, X)
-        _check_symmetric(self.X)
+        allowed = ASYMMETRY * np.finfo(self.dtype).eps * self._largest_value()
+        for block in row_blocks(self.shape[0], self.shape[0], self.X.itemsize):
+            gap = float(np.abs(self.X[block] - self.X[:, block].T).max())
+            if gap > allowed:
+                raise ValueError(
+                    f"the precomputed kernel is not symmetric: entries differ from their mirror by "
+                    f"up to {gap:.3g}. Give (K + K.T) / 2."
+                )
 
     @cached_property
     def gram(self) -> Array:
-        """The matrix given."""
         return np.asarray(self.X)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
@@ -39,16 +45,15 @@ class PrecomputedOperator(DenseOperator):
     def cross(self, X_new: Any, diag: Any = None) -> CrossOperator:
         """New points as their kernel values with the support, (m, n).
 
-        `diag` holds their values with themselves; without it they are taken to be those of the
-        support where these are all equal.
+        `diag` holds their values with themselves (default: those of the support, if all equal).
         """
         return _GivenValues(self, X_new, diag)
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
         """Where diagonal values differ all rows stay: fewer of them might all be equal."""
         if self.has_equal_diagonal:
             return super().compressed(A, nonnegative)
-        return np.arange(self.shape[0]), self._check_columns(A)[0]
+        return np.arange(self.shape[0]), self.X.copy(), self._check_columns(A)[0]
 
     @cached_property
     def has_equal_diagonal(self) -> bool:
@@ -56,7 +61,7 @@ class PrecomputedOperator(DenseOperator):
         return bool(np.allclose(self._diagonal, self._diagonal[0], rtol=1e-6, atol=0))
 
     def _largest_value(self) -> float:
-        return _largest(self.gram)
+        return max(float(self.X.max()), -float(self.X.min()))  # without a second matrix
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
@@ -89,20 +94,3 @@ class _GivenValues(CrossOperator):
                 "differ from each other. Give cross(X_new, diag=...)."
             )
         return self._given
-
-
-def _check_symmetric(gram: Array) -> None:
-    """Raise a ValueError for a matrix that is not symmetric, a block of rows at a time."""
-    allowed = ASYMMETRY * np.finfo(gram.dtype).eps * _largest(gram)
-    for block in row_blocks(len(gram), len(gram), gram.itemsize):
-        gap = float(np.abs(gram[block] - gram[:, block].T).max())
-        if gap > allowed:
-            raise ValueError(
-                f"the precomputed kernel is not symmetric: entries differ from their mirror by up "
-                f"to {gap:.3g}. Give (K + K.T) / 2."
-            )
-
-
-def _largest(gram: Array) -> float:
-    """The largest absolute value, without a second matrix."""
-    return max(float(gram.max()), -float(gram.min()))

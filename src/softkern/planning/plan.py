@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 
 from softkern._utils.arrays import is_dask
+from softkern._utils.memory import available_memory
 from softkern._utils.random import fixed_seed
 from softkern._utils.threads import available_threads
 from softkern.kernels import Kernel
@@ -24,15 +25,18 @@ from softkern.kernels.resolve import has_open_bandwidth, resolve
 from softkern.operators.base import KernelOperator, ProblemSize
 from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.work import Cost
-from softkern.planning.engines import ENGINES, exact_engine
-from softkern.planning.prices import (
+from softkern.planning.engines import (
+    ENGINES,
     FACTOR_TOLERANCE,
     LOW_RANK,
+    MEMORY_SHARE,
     Candidate,
-    Prices,
+    Engine,
+    choose,
+    exact_engine,
     is_small,
-    loop_cost,
-    memory_limit_of_machine,
+    list_candidates,
+    price_engines,
     rank_for,
 )
 from softkern.planning.text import bytes_in_words, plan_text
@@ -85,13 +89,15 @@ class Plan:
         """All engines, each with its cost or the reason why it cannot be used."""
         if self.priced:
             return self.priced
-        prices = Prices(self.problem, self.options, self.limit)
-        return prices.candidates(self.engine, is_requested=False)
+        prices = price_engines(self.problem, self.options, self.limit)
+        return list_candidates(prices, prices[self.engine])
 
     @property
     def limit(self) -> int:
-        """Bytes that may be used."""
-        return memory_limit_of_machine() if self.memory_limit is None else self.memory_limit
+        """Bytes that may be used, by default a share of the available memory."""
+        if self.memory_limit is not None:
+            return self.memory_limit
+        return int(MEMORY_SHARE * available_memory())
 
     @property
     def chosen(self) -> Candidate:
@@ -135,17 +141,6 @@ class Plan:
                 return candidate.cost.product * candidate.speed
         return exact.cost(self.problem).product * exact.speed()
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What the engine leaves out, and what accelerates it."""
-        notes = []
-        if self.approximation_error:
-            notes.append(f"{self.approximation_error:.2g} of the trace is left out")
-        if self.surrogate is not None:
-            memory = bytes_in_words(self.surrogate.memory)
-            notes.append(f"most steps use a low-rank surrogate of {memory}")
-        return tuple(notes)
-
     def build(self, X: Any, sample_weight: Any = None, random_state: Any = 0) -> KernelOperator:
         """Build the operator for the data (n, d) that the plan was made for.
 
@@ -173,7 +168,16 @@ class Plan:
                 if operator.approximation_error > CHECKED_TRACE or of_row > CHECKED_ROW:
                     return self.fallback.build(rows, random_state=random_state)
             if self.surrogate is not None:
-                operator = _with_surrogate(operator, self.surrogate_rank, rows, random_state)
+                factor = NystroemOperator(
+                    operator.kernel,
+                    rows,
+                    rank=self.surrogate_rank,
+                    trace_tolerance=FACTOR_TOLERANCE,
+                    random_state=random_state,
+                    points=operator.points,
+                )
+                if factor.approximation_error <= SURROGATE_ERROR:
+                    operator.surrogate = factor
         return operator
 
     def prediction_operator(self, support: Any, kernel: Kernel | None = None) -> KernelOperator:
@@ -305,61 +309,59 @@ def plan(
         work |= {"engine": engine, "engine_params": engine_params, "memory_limit": memory_limit}
         work |= {"sample_weight": sample_weight, "random_state": random_state}
         return plan_chunks(X_or_shape, **named, **work)
-    rows = None if isinstance(X_or_shape, tuple) else Rows.of(X_or_shape, sample_weight)
-    is_open = rows is None and isinstance(bandwidth, str)
-    open_kernel = named if is_open and has_open_bandwidth(kernel, kernel_params) else None
-    if rows is None:
-        fixed = named if open_kernel is None else {**named, "bandwidth": 1.0}
-        stored = _problem_of_shape(X_or_shape, resolve(**fixed), dtype)
+    rows, open_kernel = None, None
+    if not isinstance(X_or_shape, tuple):
+        rows = Rows.of(X_or_shape, sample_weight)
+        with config_context(assume_finite=True):
+            kernel = resolve(X=rows, **named, random_state=random_state)
+            kernel.check(rows.X)
+        problem = ProblemSize.of(rows.X, kernel).with_extent(rows.X)
     else:
-        stored = problem_of_rows(rows, named, random_state)
-    stored = replace(stored, **work, threads=available_threads())
+        if len(X_or_shape) != 2 or min(X_or_shape) < 1:
+            raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {X_or_shape!r}.")
+        if isinstance(bandwidth, str) and has_open_bandwidth(kernel, kernel_params):
+            open_kernel, named = named, {**named, "bandwidth": 1.0}
+        n, d = map(int, X_or_shape)
+        problem = ProblemSize(n, d, resolve(**named), dtype=np.dtype(dtype or np.float64))
+    problem = replace(problem, **work, threads=available_threads())
     options = dict(engine_params or {})
-    if engine == "auto" and not options and memory_limit is None and is_small(stored):
-        return Plan("dense", stored.kernel, stored, open_kernel=open_kernel)
-    # a plan is stored without data
-    problem = stored if rows is None else stored.with_sample(rows, SAMPLE, random_state)
-    limit = memory_limit_of_machine() if memory_limit is None else int(memory_limit)
-    prices = Prices(problem, options, limit, surrogate)
-    choice = prices.choose(patience) if engine == "auto" else _resolve_engine(engine, problem)
-    prices.require(choice)
-    _check_options(options, choice, engine)
-    exact = Plan(
-        choice,
-        problem.kernel,
-        stored,
-        limit,
-        options,
-        prices.candidates(choice, engine != "auto"),
-        surrogate=prices.factors.get(choice),
-        surrogate_rank=prices.rank if choice in prices.factors else 0,
-        open_kernel=open_kernel,
+    draft = Plan("dense", problem.kernel, problem, memory_limit, options, open_kernel=open_kernel)
+    if engine == "auto" and not options and memory_limit is None and is_small(problem):
+        return draft
+    if rows is not None:
+        problem = problem.with_sample(rows, SAMPLE, random_state)
+    return _compare_engines(draft, problem, engine, patience, surrogate)
+
+
+def _compare_engines(
+    draft: Plan, problem: ProblemSize, engine: str, patience: float, surrogate: bool
+) -> Plan:
+    """Complete a plan with the requested or best engine.
+
+    The problem may hold a sample of the data, which a plan does not store.
+    """
+    options, limit = draft.options, draft.limit
+    prices = price_engines(problem, options, limit, surrogate)
+    if engine == "auto":
+        price = choose(prices, patience)
+    elif engine == ("tiled" if problem.kernel.takes_points else "dense"):
+        price = prices[exact_engine(problem).name]
+    else:
+        price = prices[engine]
+    price.require(problem.n)
+    _check_options(options, price.engine, engine)
+    exact = replace(
+        draft,
+        engine=price.engine.name,
+        memory_limit=limit,
+        priced=list_candidates(prices, price, is_requested=engine != "auto"),
+        surrogate=price.factor,
+        surrogate_rank=price.rank,
     )
-    is_slow = prices.times[choice] > SLOW_SECONDS and ENGINES[choice].is_exact
-    if engine != "auto" or options or not is_slow or LOW_RANK not in prices.costs:
+    is_slow = price.seconds > SLOW_SECONDS and price.engine.is_exact
+    if engine != "auto" or options or not is_slow or prices[LOW_RANK].cost is None:
         return exact
-    return _low_rank_plan(exact, problem, prices.times[choice]) or exact
-
-
-# The size of a problem
-
-
-def _problem_of_shape(shape: tuple[int, ...], kernel: Kernel, dtype: Any) -> ProblemSize:
-    """The problem of a shape (n, d)."""
-    if len(shape) != 2 or min(shape) < 1:
-        raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {shape!r}.")
-    return ProblemSize(int(shape[0]), int(shape[1]), kernel, dtype=np.dtype(dtype or np.float64))
-
-
-def problem_of_rows(rows: Rows, named: dict[str, Any], random_state: Any) -> ProblemSize:
-    """The problem of the data and a kernel."""
-    with config_context(assume_finite=True):
-        kernel = resolve(X=rows, **named, random_state=random_state)
-        kernel.check(rows.X)
-    return ProblemSize.of(rows.X, kernel).with_extent(rows.X)
-
-
-# Low-rank plans
+    return _low_rank_plan(exact, problem, price.seconds) or exact
 
 
 def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | None:
@@ -371,15 +373,13 @@ def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | 
     if rank is None:
         return None
     options = {"rank": rank, "trace_tolerance": CHECKED_TRACE, "row_tolerance": CHECKED_ROW}
-    engine = ENGINES[LOW_RANK]
-    cost = loop_cost(engine, problem, options)
-    total = cost.total(problem.products)
-    if cost.memory > exact.limit or CHECKED_GAIN * total > seconds:
+    price = ENGINES[LOW_RANK].price(problem, options, exact.limit)
+    if price.obstacle or CHECKED_GAIN * price.seconds > seconds:
         return None
     reason = f"leaves out at most {CHECKED_TRACE:g} of the trace, which is checked once it is built"
-    chosen = Candidate(LOW_RANK, cost, reason, engine.speed())
+    chosen = Candidate(LOW_RANK, price.cost, reason, price.engine.speed())
     failed = replace(chosen, reason="left out more than a sample of the data had shown")
-    slower = replace(exact.chosen, reason=f"{seconds / total:.3g} × the time")
+    slower = replace(exact.chosen, reason=f"{seconds / price.seconds:.3g} × the time")
     by_name = {candidate.engine: candidate for candidate in exact.candidates}
     return replace(
         exact,
@@ -392,41 +392,14 @@ def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | 
     )
 
 
-def _with_surrogate(
-    operator: KernelOperator, rank: int, rows: Rows, random_state: Any
-) -> KernelOperator:
-    """The operator with a low-rank surrogate, unless the factor leaves out too much."""
-    factor = NystroemOperator(
-        operator.kernel,
-        rows,
-        rank=rank,
-        trace_tolerance=FACTOR_TOLERANCE,
-        random_state=random_state,
-        points=operator.points,
-    )
-    is_good = factor.approximation_error <= SURROGATE_ERROR
-    return operator.with_draft(factor) if is_good else operator
-
-
-# Names and options of engines
-
-
-def _resolve_engine(engine: str, problem: ProblemSize) -> str:
-    """The engine that a public name selects, given the kernel."""
-    is_matrix = not problem.kernel.takes_points
-    if (engine == "dense" and is_matrix) or (engine == "tiled" and not is_matrix):
-        return exact_engine(problem).name
-    return engine
-
-
-def _check_options(options: dict[str, Any], chosen: str, requested: str) -> None:
+def _check_options(options: dict[str, Any], engine: Engine, requested: str) -> None:
     """Raise a ValueError for an option that the chosen engine does not have."""
     for name in options:
-        if name in ENGINES[chosen].option_names:
+        if name in engine.option_names:
             continue
-        which = f"engine={chosen!r}"
-        if requested != chosen:
+        which = f"engine={engine.name!r}"
+        if requested != engine.name:
             which += f" (chosen by engine={requested!r})"
-        others = [key for key, engine in ENGINES.items() if name in engine.option_names]
+        others = [key for key, other in ENGINES.items() if name in other.option_names]
         remedy = f"engine={' or '.join(map(repr, others))} does" if others else "no engine does"
         raise ValueError(f"{which} does not know the option {name!r} of engine_params; {remedy}.")

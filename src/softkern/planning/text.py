@@ -10,45 +10,41 @@ from softkern._utils.text import plural
 
 if TYPE_CHECKING:
     from softkern.planning.plan import Plan
-    from softkern.planning.prices import Candidate
 
 
 def plan_text(plan: Plan) -> str:
     """Return a heading and a table of all engines, the chosen one marked."""
     problem, shortage = plan.problem, plan.shortage
-    heading = (
+    heading = [
         f"K @ A for n = {problem.n:,}, d = {problem.d}, {plural(problem.n_vectors, 'vector')}, "
         f"{np.dtype(problem.dtype)}, {type(plan.kernel).__name__} kernel, "
         f"{plural(problem.products, 'product')}, {plural(problem.threads, 'thread')}, up to "
         f"{bytes_in_words(plan.limit)}"
-    )
+    ]
+    if plan.approximation_error:
+        heading.append(f"{plan.approximation_error:.2g} of the trace is left out")
+    if plan.surrogate is not None:
+        memory = bytes_in_words(plan.surrogate.memory)
+        heading.append(f"most steps use a low-rank surrogate of {memory}")
     chosen = "▸ " if shortage is None else "✗ "
-    rows = [("engine", "memory", "set-up", "product", "")]
+    table = [("engine", "memory", "set-up", "product", "")]
     for candidate in plan.candidates:
         mark = chosen if candidate.engine == plan.engine else "  "
-        rows.append((mark + candidate.engine, *_figures(candidate), candidate.reason))
-    widths = [max(len(row[k]) for row in rows) for k in range(4)]
-    lines = [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(row[k].rjust(widths[k]) for k in (1, 2, 3)), row[4]]
-        ).rstrip()
-        for row in rows
-    ]
-    end = [] if shortage is None else [f"Does not fit into memory: {shortage}"]
-    return "\n".join(["; ".join([heading, *plan.notes]), *lines, *end])
-
-
-def _figures(candidate: Candidate) -> tuple[str, str, str]:
-    """Memory, set-up time and time of a product, as text."""
-    cost = candidate.cost
-    if cost is None:
-        return "–", "–", "–"
-    memory = bytes_in_words(cost.memory)
-    return (
-        f"{memory} + {bytes_in_words(cost.device)} device" if cost.device else memory,
-        seconds_in_words(cost.setup * candidate.speed),
-        seconds_in_words(cost.product * candidate.speed),
-    )
+        memory = setup = product = "–"
+        if (cost := candidate.cost) is not None:
+            memory = bytes_in_words(cost.memory)
+            memory += f" + {bytes_in_words(cost.device)} device" if cost.device else ""
+            setup = seconds_in_words(cost.setup * candidate.speed)
+            product = seconds_in_words(cost.product * candidate.speed)
+        table.append((mark + candidate.engine, memory, setup, product, candidate.reason))
+    widths = [max(len(row[k]) for row in table) for k in range(4)]
+    lines = ["; ".join(heading)]
+    for engine, *figures, reason in table:
+        cells = [text.rjust(width) for text, width in zip(figures, widths[1:], strict=True)]
+        lines.append("  ".join([engine.ljust(widths[0]), *cells, reason]).rstrip())
+    if shortage is not None:
+        lines.append(f"Does not fit into memory: {shortage}")
+    return "\n".join(lines)
 
 
 def bytes_in_words(count: float) -> str:

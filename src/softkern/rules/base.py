@@ -83,19 +83,14 @@ class Rule:
     memberships: MembershipRule
     centers: CenterRule
 
-    @property
-    def goes_anywhere(self) -> bool:
-        """Whether the rule runs on arrays of any library; rules with a solver need NumPy."""
-        return bool(getattr(self.centers, "goes_anywhere", False))
-
     def __post_init__(self) -> None:
         for part, *needed in (
             (self.memberships, "evaluate", "log_memberships"),
             (self.centers, "centers"),
         ):
-            for name in needed:
-                if not hasattr(part, name):
-                    raise TypeError(
-                        f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
-                        f"rule; missing {name}."
-                    )
+            missing = [name for name in needed if not hasattr(part, name)]
+            if missing:
+                raise TypeError(
+                    f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
+                    f"rule; missing {missing[0]}."
+                )

@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.random import fixed_seed
 from softkern.kernels.resolve import has_open_bandwidth, resolve
-from softkern.metrics.strength import COVERED, membership_strength
-from softkern.models.spectral_search import SpectralSearch
+from softkern.models.spectral_search import COVERED, SpectralSearch, membership_strength
 from softkern.rows import Rows, check_weights
 
 

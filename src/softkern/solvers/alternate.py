@@ -1,10 +1,10 @@
 """The loop: distances → memberships → centers → stop?
 
 A model provides a `Rule`, a membership rule and a center rule. The loop provides stopping, history
-and the progress bar. `steps.Steps` computes each step from the operator's geometry,
-`steps.SurrogateSteps` most of them on a low-rank operator, and `sweeps.Sweeps` in one pass over the
-rows. The loop ends on a membership step, so that the stored coefficients reproduce the reported
-memberships, for training points and new ones. `anneal` runs it from scale to scale.
+and the progress bar. `steps.Steps` computes each step from the operator's geometry, `surrogate`
+most of them on a low-rank operator, and `sweeps` in one pass over the rows. The loop ends on a
+membership step, so that the stored coefficients reproduce the reported memberships, for training
+points and new ones. `anneal` runs it from scale to scale.
 """
 
 from __future__ import annotations
@@ -14,18 +14,15 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
 from array_api_compat import is_numpy_array
 
 from softkern._utils.arrays import moved, namespace, on_host
 from softkern._utils.typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
-from softkern.rules.centers import Mean
-from softkern.rules.fuzzy import Fuzzy
-from softkern.solvers.steps import Solution, Steps, SurrogateSteps
+from softkern.solvers.steps import Solution, Steps
 from softkern.solvers.stopping import Report, progress_bar
-from softkern.solvers.sweeps import Sweeps
+from softkern.solvers.surrogate import make_driver
 
 
 def alternate(
@@ -66,7 +63,8 @@ def alternate_all(
     their objective, a run in a cycle stops without convergence at the state of the lowest one.
     """
     # centers that are vectors of few features are fast on the host, and keep more digits there
-    moves = operator.on_device and rule.goes_anywhere and is_numpy_array(sample_weight)
+    goes_anywhere = getattr(rule.centers, "goes_anywhere", False)
+    moves = operator.on_device and goes_anywhere and is_numpy_array(sample_weight)
     moves = moves and operator.features is None
     if moves:
         there = operator.to_device
@@ -94,25 +92,6 @@ def alternate_all(
                 going.append(run)
         pending = going
     return [moved(run.solution(), on_host) if moves else run.solution() for run in runs]
-
-
-def make_driver(
-    operator: KernelOperator,
-    rule: Rule,
-    centers: Centers,
-    weight: AnyArray,
-    geometry: Geometry | None = None,
-    **options: Any,
-) -> Steps:
-    """Choose the steps of a run: sweeps or low-rank acceleration where they apply."""
-    is_fuzzy = isinstance(rule.memberships, Fuzzy) and isinstance(rule.centers, Mean)
-    features = operator.features
-    is_in_memory = features is not None and isinstance(features.points, np.ndarray)
-    if is_fuzzy and is_in_memory and not options.get("cycles"):
-        return Sweeps(operator, rule, centers, weight, **options)
-    if operator.draft is not operator:
-        return SurrogateSteps(operator, rule, centers, weight, **options)
-    return Steps(operator, rule, centers, weight, geometry, **options)
 
 
 def anneal(

@@ -28,6 +28,7 @@ from softkern.operators.base import KernelOperator
 from softkern.rows import row_slices
 
 SAFE_RATIO = 1.2  # above it memberships leave 1/c fast enough
+CLEARLY_SAFE = 1.1  # times the safe ratio: more than the error of a low-rank factor
 SMALLEST_M = 1e-6  # smallest m − 1, with practically hard memberships
 CENTER_STEPS = 100  # for the common center with outlier weights
 CENTER_TOL = 1e-6  # relative change of its squared distances
@@ -56,12 +57,34 @@ def largest_m(eigenvalue: float, m: float, plain: bool = False, goal: float = SA
     return float(min(m, max(lowered, 1 + SMALLEST_M)))
 
 
+def select_fuzzifier(
+    operator: KernelOperator, m: float | str, weight: Array, q: float = 0.0, plain: bool = False
+) -> tuple[float, float]:
+    """Return the fuzzy exponent and its collapse ratio; "auto" gives 2 or the largest safe one.
+
+    A ratio that is clearly safe on a surrogate is not computed on the exact operator.
+    """
+    first = 2.0 if isinstance(m, str) else float(m)
+    q = 0.0 if plain else q
+    eigenvalue = collapse_eigenvalue(operator.surrogate or operator, weight, q)
+    ratio = ratio_at(first, eigenvalue, plain)
+    if operator.surrogate is not None and ratio < CLEARLY_SAFE * SAFE_RATIO:
+        eigenvalue = collapse_eigenvalue(operator, weight, q)
+    if isinstance(m, str):
+        first = largest_m(eigenvalue, first, plain)
+    return first, ratio_at(first, eigenvalue, plain)
+
+
 def collapse_eigenvalue(operator: KernelOperator, weight: Array, q: float = 0.0) -> float:
     """Return λ_max of S (H K Hᵀ) S with S = √(a / D), between 0 and 1.
 
     `q` is the exponent of the outlier weights of `softkern.OutlierFuzzyCMeans`.
     """
-    a, distances = _common_center(operator, weight.astype(np.float64), q)
+    weight = weight.astype(np.float64)
+    a = weight / weight.sum()  # coefficients of the common center, (n,)
+    distances = _distances(operator, a)
+    if q > 0 and a @ distances > 0:  # without spread all points are equal
+        a, distances = _weighted_center(operator, weight, q, a, distances)
     # points on the common center do not move
     rounding = max(1e-10 * distances.max(initial=0), ALL_ONE * operator.distance_error)
     is_off = distances > rounding
@@ -76,8 +99,10 @@ def principal_variance(operator: KernelOperator, weight: Array) -> float:
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
     rounding = ALL_ONE * operator.distance_error
     # a low-rank operator can only underestimate distances
-    if float(share @ _distances(operator.draft, share)) <= rounding and (
-        operator.draft is operator or float(share @ _distances(operator, share)) <= rounding
+    if all(
+        float(share @ _distances(one, share)) <= rounding
+        for one in (operator.surrogate, operator)
+        if one is not None
     ):
         return 0.0
     return max(_top_eigenvalue(operator, share, np.sqrt(share)), 0.0)
@@ -96,19 +121,16 @@ def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _common_center(operator: KernelOperator, weight: Array, q: float) -> tuple[Array, Array]:
-    """Return coefficients of the common center, a ∝ weight / w^q, and D² to it, (n,) each.
+def _weighted_center(
+    operator: KernelOperator, weight: Array, q: float, mean: Array, to_mean: Array
+) -> tuple[Array, Array]:
+    """Return the common center with outlier weights, a ∝ weight / w^q, and D² to it, (n,) each.
 
-    Outlier weights w ∝ D^(2/(q+1)) depend on the center, so that both are computed in turn. A
-    center on a point is held there by this point, and nothing follows for clusters. The plain mean
-    is used instead.
+    The weights w ∝ D^(2/(q+1)) depend on the center, so that both are computed in turn. A center on
+    a point is held there by this point, and nothing follows for clusters. The mean is used instead.
     """
-    mean = weight / weight.sum()
-    to_mean = _distances(operator, mean)
-    spread = float(mean @ to_mean)
-    a, distances = mean, to_mean
-    is_weighed = q > 0 and spread > 0  # without spread all points are equal
-    for _ in range(CENTER_STEPS if is_weighed else 0):
+    spread, distances = float(mean @ to_mean), to_mean
+    for _ in range(CENTER_STEPS):
         before = distances
         floor = 1e-12 * float(mean @ before)
         a = weight * np.maximum(before, floor) ** (-q / (q + 1))
@@ -134,9 +156,9 @@ def _top_eigenvalue(operator: KernelOperator, a: Array, scale: Array) -> float:
     if n <= BASIS:  # too small for the iteration
         return float(np.linalg.eigvalsh(product(np.eye(n)))[-1])
     start = scale * np.random.default_rng(0).normal(size=n)
-    if operator.draft is operator:
+    if operator.surrogate is None:
         return _top_eigenvector(product, start)[0]
-    near = _top_eigenvector(partial(_centered_product, operator.draft, a, scale), start)[1]
+    near = _top_eigenvector(partial(_centered_product, operator.surrogate, a, scale), start)[1]
     return _refined_eigenvalue(product, near)
 
 

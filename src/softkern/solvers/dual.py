@@ -139,8 +139,9 @@ class OneClassCenters:
         )
         return self._centers_of(solution, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
 
-    def on_operator(self, operator: KernelOperator, correction: Array | None) -> OneClassCenters:
-        """Return the rule on another operator, given K @ A minus its product, (n, c)."""
+    def on_surrogate(self, correction: Array | None = None) -> OneClassCenters:
+        """Return the rule on the operator's surrogate, given K @ A minus its product, (n, c)."""
+        operator = self.operator.surrogate or self.operator
         return replace(self, operator=operator, correction=correction, is_rough=True)
 
     def with_product(self, centers: Centers, product: Array) -> Centers:

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from softkern._utils.random import as_random_state, child_seed
+from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import order_by_mass, row_slices
@@ -28,13 +29,11 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
 from softkern.solvers.alternate import alternate, alternate_all, best_of
-from softkern.solvers.collapse import SAFE_RATIO, collapse_eigenvalue, largest_m, ratio_at
 from softkern.solvers.steps import Solution
 
 START_TOL = 1e-4  # tolerance of the runs among which the best is selected
 K_MEANS_STEPS = 100
 MOST_DRAWN = 20_000  # rows to which a Gaussian mixture is fitted
-CLEARLY_SAFE = 1.1  # times the safe ratio: more than the error of a low-rank factor
 VALUES_TOGETHER = 2**21  # memberships whose products are computed together, at most
 SAME_SCATTER = 1e-4  # relative difference below which runs have found the same clusters
 SAME_SIZE = 1e-3  # shares of the weight that tie: ten times the tolerance of the loop
@@ -150,56 +149,38 @@ def hard_rule(operator: KernelOperator, formulation: Formulation = FORMULATIONS[
     return Hard(formulation, error, copies, nothing)
 
 
-def select_fuzzifier(
-    operator: KernelOperator, m: float | str, weight: Array, q: float = 0.0, plain: bool = False
-) -> tuple[float, float]:
-    """Return the fuzzy exponent and its collapse ratio; "auto" gives 2 or the largest safe one.
-
-    A ratio that is clearly safe on the low-rank draft operator is not computed on the exact one.
-    """
-    first = 2.0 if isinstance(m, str) else float(m)
-    q = 0.0 if plain else q
-    eigenvalue = collapse_eigenvalue(operator.draft, weight, q)
-    ratio = ratio_at(first, eigenvalue, plain)
-    if operator.draft is not operator and ratio < CLEARLY_SAFE * SAFE_RATIO:
-        eigenvalue = collapse_eigenvalue(operator, weight, q)
-    if isinstance(m, str):
-        first = largest_m(eigenvalue, first, plain)
-    return first, ratio_at(first, eigenvalue, plain)
-
-
 def best_fuzzy(
     operator: KernelOperator,
     memberships: Fuzzy | OutlierFuzzy,
     weight: Array,
     n_clusters: int,
     *,
-    draw: Callable[..., Array] = seed_mass,
+    init: str,
     n_init: int,
     max_iter: int,
-    random_state: Any,
+    seed: int,
 ) -> Solution:
-    """Return the best loosely converged run of a fuzzy rule, with the largest cluster first.
+    """Return the best of loosely converged runs of a fuzzy rule, with the largest cluster first.
 
-    It runs on the low-rank draft operator if there is one, and so does the geometry.
+    It runs on the operator's surrogate if there is one, which the geometry is of.
     """
-    operator, rule = operator.draft, Rule(memberships, Mean())
-    generator = as_random_state(random_state)
+    operator, rule = operator.surrogate or operator, Rule(memberships, Mean())
+    generator = np.random.RandomState(seed)
     options: dict[str, Any] = {"sample_weight": weight, "tol": START_TOL, "max_iter": max_iter}
     together = max(1, VALUES_TOGETHER // (operator.shape[0] * n_clusters))
-    best: Solution | None = None
-    for part in row_slices(n_init, together):
+    best: list[Solution] = []
+    for part in row_slices(n_init if n_clusters > 1 else 1, together):
         starts = []
         for _ in range(part.start, part.stop):
             # one step without outlier weights, which would hold a center on its first point
-            first = Mean().centers(draw(operator, weight, n_clusters, generator), weight, None)
+            drawn = INITS[init](operator, weight, n_clusters, generator)
+            first = Mean().centers(drawn, weight, None)
             geometry = operator.geometry(first.coefficients)
             mass = Fuzzy(memberships.m).evaluate(geometry, first, weight).mass
             starts.append(Mean().centers(mass, weight, None))
         runs = alternate_all(operator, rule, starts, **options)
-        best = best_of(runs if best is None else [best, *runs])
-    assert best is not None
-    return sort_by_mass(best, weight)
+        best = [min([*best, *runs], key=attrgetter("objective"))]
+    return sort_by_mass(best[0], weight)
 
 
 def sort_by_mass(solution: Solution, weight: Array) -> Solution:

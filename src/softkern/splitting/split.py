@@ -19,31 +19,37 @@
       number clusters by size
 
 Lines and clusters that are found without the tested rows do not follow their noise, so that no
-number of columns makes a gap by chance. Called by the models that choose a number of clusters.
+number of columns makes a gap by chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from softkern._utils.progress import stage
+from softkern._utils.random import child_seed
 from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
-from softkern.rows import order_by_mass
+from softkern.rows import Rows, number_by_mass
 from softkern.splitting.curvature import is_curved
 from softkern.splitting.gap_test import gap_depth
 from softkern.splitting.mixture import TiedMixture, fit_mixture
+from softkern.splitting.observations import make_continuous
 from softkern.splitting.proposals import k_means, propose, propose_pairs
 from softkern.splitting.settings import SPLITTING
 
 
-def split(X: Array, seed: int = 0, min_cluster: int = SPLITTING.min_cluster) -> NDArray[np.intp]:
+def split(X: Array, seed: int = 0, min_cluster: int = SPLITTING.min_cluster) -> NDArray[np.int64]:
     """Return the cluster of every row of continuous columns, (n,), the largest first."""
     with one_thread():  # many small products, in which threads would wait for each other
-        return _by_size(_merge_close(X, _split(X, seed, min_cluster), seed))
+        labels = _merge_close(X, _split(X, seed, min_cluster), seed)
+    # by decreasing size, equal ones by their first row
+    return number_by_mass(labels, np.ones(len(X)), -np.arange(len(X)))
 
 
 def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
@@ -56,7 +62,24 @@ def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
     Z = _scaled(X)
     labels = k_means(Z, count, seed)
     mixture = fit_mixture(Z, labels) if labels.max() > 0 else None
-    return _by_size(labels if mixture is None or mixture.count < count else mixture.labels)
+    if mixture is not None and mixture.count == count:
+        labels = mixture.labels
+    return number_by_mass(labels, np.ones(len(X)), -np.arange(len(X)))
+
+
+def estimate_n_clusters(rows: Rows, random_state: Any = 0) -> int:
+    """Estimate the number of clusters with a density gap between any two, at least one.
+
+    Rows without weight are left out. All others count once, as duplicates do: these lie close
+    together, and would be clusters.
+    """
+    seed = child_seed(random_state)
+    points = rows.X[rows.canonical[0]]  # in an order that depends on the values only
+    if points.shape[0] > SPLITTING.max_rows:
+        points = points[np.sort(Rows(points).sample(SPLITTING.max_rows, seed)[0])]
+    points = points.toarray() if sp.issparse(points) else np.asarray(points)
+    with stage("the number of clusters"):
+        return 1 + int(split(make_continuous(points, seed), seed).max(initial=0))
 
 
 def separations(
@@ -143,8 +166,9 @@ class GapTests:
         """
         critical = SPLITTING.critical_depth
         while mixture is not None and mixture.count > 1:
-            if any(_is_same(mixture.labels, other) for other in self._tested):
-                return None, 0.0
+            for other in self._tested:
+                if _is_same(mixture.labels, other):
+                    return None, 0.0
             self._tested.append(mixture.labels)
             depths = self.depths(mixture, critical)
             self._confirm(mixture, depths)
@@ -172,8 +196,10 @@ class GapTests:
         if depths.min() <= enough:
             return depths
         labels = np.empty(len(mapped), dtype=np.intp)
-        for inside, outside in _folds(len(mapped), self._seed):
-            other = fit_mixture(self.Z[outside], mixture.labels[outside], SPLITTING.fold_steps)
+        fold = _folds(len(mapped), self._seed)
+        for k in range(SPLITTING.folds):
+            inside = fold == k
+            other = fit_mixture(self.Z[~inside], mixture.labels[~inside], SPLITTING.fold_steps)
             if other is None or other.count < count:
                 return np.where(np.isinf(depths), np.inf, 0.0)
             points = self.Z[inside] @ other.whitening
@@ -201,45 +227,44 @@ class GapTests:
         return depths
 
     def _confirm(self, mixture: TiedMixture, depths: Array) -> None:
-        """Test gaps that are not clear again, in place, as long as all clusters seem separated."""
-        critical = SPLITTING.critical_depth
+        """Test gaps that are not clear again, in place, as long as all clusters seem separated.
+
+        Their depth is the mean over divisions into folds, as many as separate it from the critical
+        depth.
+        """
+        critical, (least, most) = SPLITTING.critical_depth, SPLITTING.cross_fits
         order = np.argsort(depths, axis=None)[::2]  # every pair is there twice
         for i, j in zip(*np.unravel_index(order, depths.shape), strict=True):
             is_unclear = critical < depths[i, j] < SPLITTING.accept_above * critical
             if not is_unclear or depths.min() <= critical:
                 return
             both = (mixture.labels == i) | (mixture.labels == j)
-            again = self._mean_depth(both, mixture.labels[both] == i)
-            depths[i, j] = depths[j, i] = min(depths[i, j], again)
-
-    def _mean_depth(self, both: Array, is_above: Array) -> float:
-        """Mean over divisions into folds, as many as separate it from the critical depth."""
-        least, most = SPLITTING.cross_fits
-        depths: list[float] = []
-        while len(depths) < most:
-            depths.append(self._cross_fit(both, is_above, self._seed + len(depths)))
-            if len(depths) >= least:
-                error = float(np.std(depths, ddof=1)) / np.sqrt(len(depths))
-                difference = abs(float(np.mean(depths)) - SPLITTING.critical_depth)
-                if difference > SPLITTING.clear_errors * error:
-                    break
-        return float(np.mean(depths))
+            found: list[float] = []
+            is_clear = False
+            while len(found) < most and not is_clear:
+                seed = self._seed + len(found)
+                found.append(self._cross_fit(both, mixture.labels[both] == i, seed))
+                if len(found) >= least:
+                    error = np.std(found, ddof=1) / np.sqrt(len(found))
+                    is_clear = abs(np.mean(found) - critical) > SPLITTING.clear_errors * error
+            depths[i, j] = depths[j, i] = min(depths[i, j], np.mean(found))
 
     def _cross_fit(self, both: Array, is_above: Array, seed: int) -> float:
         """Depth of the gap between the two clusters most like the given ones, of rows `both`.
 
         Clusters are found without the rows on which they are tested.
         """
-        Z, folds = self.Z[both], list(_folds(len(is_above), seed))
+        Z, fold = self.Z[both], _folds(len(is_above), seed)
         key = (both.tobytes(), seed)
         if key not in self._pairs:
-            self._pairs[key] = [_fit_pairs(Z[outside], seed) for _, outside in folds]
+            self._pairs[key] = [_fit_pairs(Z[fold != k], seed) for k in range(SPLITTING.folds)]
         positions, found_above = np.empty(len(Z)), np.zeros(len(Z), dtype=bool)
-        for (inside, outside), mixtures in zip(folds, self._pairs[key], strict=True):
+        for k, mixtures in enumerate(self._pairs[key]):
             if not mixtures:
                 return 0.0
-            same = [np.mean(m.labels.astype(bool) == is_above[outside]) for m in mixtures]
-            best = int(np.argmax(np.maximum(same, 1 - np.array(same))))
+            inside = fold == k
+            same = np.array([(m.labels == is_above[~inside]).mean() for m in mixtures])
+            best = int(np.argmax(np.maximum(same, 1 - same)))
             mixture, first = mixtures[best], int(same[best] > 0.5)
             points = Z[inside] @ mixture.whitening
             positions[inside] = mixture.positions(points, first, 1 - first)
@@ -253,11 +278,9 @@ def _fit_pairs(Z: Array, seed: int) -> list[TiedMixture]:
     return [mixture for mixture in mixtures if mixture is not None and mixture.count == 2]
 
 
-def _folds(n: int, seed: int) -> Iterator[tuple[Array, Array]]:
-    """Yield the rows of each fold and all others, both as masks (n,)."""
-    fold = np.random.default_rng(seed).permutation(n) % SPLITTING.folds
-    for k in range(SPLITTING.folds):
-        yield fold == k, fold != k
+def _folds(n: int, seed: int) -> Array:
+    """The number of the fold of every row, (n,)."""
+    return np.random.default_rng(seed).permutation(n) % SPLITTING.folds
 
 
 def _scaled(X: Array) -> Array:
@@ -270,14 +293,6 @@ def _scaled(X: Array) -> Array:
     length = np.linalg.norm(Z, axis=1)
     most = SPLITTING.far_rows * np.median(length)
     return np.asarray(Z * np.minimum(1, most / np.maximum(length, 1e-300))[:, None])
-
-
-def _by_size(labels: Array) -> NDArray[np.intp]:
-    """Number clusters by decreasing size, equal ones by their first row."""
-    _, first, place, counts = np.unique(
-        labels, return_index=True, return_inverse=True, return_counts=True
-    )
-    return np.argsort(order_by_mass(counts, -first))[place]
 
 
 def _is_same(labels: Array, other: Array) -> bool:

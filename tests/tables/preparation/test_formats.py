@@ -8,8 +8,13 @@ from pandas.tseries.api import guess_datetime_format
 import softkern
 from softkern._utils.text import unknown_names
 from softkern.exceptions import DataError
-from softkern.tables.preparation.dates import infer_date_format, to_days
-from softkern.tables.preparation.formats import infer_decimal, infer_number_format, is_number
+from softkern.tables.preparation.formats import (
+    infer_date_format,
+    infer_decimal,
+    infer_number_format,
+    is_number,
+    to_days,
+)
 from tests.tables.preparation.helpers import prepare, reload, texts
 
 NO_NUMBERS = (
@@ -157,7 +162,7 @@ def test_dates_are_reported_and_used_as_days(form):
 )
 def test_dates_that_pandas_does_not_guess(cell, form):
     assert guess_datetime_format(cell) is None
-    assert infer_date_format(pd.Series([cell, cell])).format == form
+    assert infer_date_format(pd.Series([cell, cell])) == (form, "")
 
 
 def test_timestamps_and_times():
@@ -165,13 +170,13 @@ def test_timestamps_and_times():
     _, prepared = prepare(table, dates=True, scale="none")
     assert np.diff(prepared.features["when"]).tolist() == [1, 43]
     clock = pd.Series(["2024-01-31 06:00", "2024-01-31 18:00"])
-    assert np.diff(to_days(clock, infer_date_format(clock).format)).tolist() == [0.5]
+    assert np.diff(to_days(clock, infer_date_format(clock)[0])).tolist() == [0.5]
 
 
 def test_ambiguous_dates_are_reported():
     words = pd.Series(["01/02/2024", "03/04/2024"])
-    assert infer_date_format(words).format == "%m/%d/%Y"
-    assert infer_date_format(words, ",").format == "%d/%m/%Y"
+    assert infer_date_format(words) == ("%m/%d/%Y", "01/02/2024")
+    assert infer_date_format(words, ",") == ("%d/%m/%Y", "01/02/2024")
     table = pd.DataFrame({"when": words, "x": [1.0, 2]})
     _, prepared = prepare(table, dates=True)
     assert "01/02/2024 is read with the month first" in texts(prepared.notes)[0]

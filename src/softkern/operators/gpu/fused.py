@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,7 @@ COLUMN_GROUP = 32  # columns of A at once
 
 def has_fused(kernel: Kernel, device: torch.device) -> bool:
     """Whether compiled loops can serve: a kernel of x − y, on a GPU, with Triton."""
-    if not isinstance(kernel, Gaussian | Laplacian):
-        return False
-    try:
-        import triton  # noqa: F401
-    except ImportError:
+    if not isinstance(kernel, Gaussian | Laplacian) or find_spec("triton") is None:
         return False
     return device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
 
@@ -47,8 +44,7 @@ class _Blocks:
 
     place: Any  # (rows,) of every row, among the padded
     size: int  # padded
-    whole: Any  # (d, size), in bandwidths
-    rest: Any  # the same: what the whole leaves out
+    columns: tuple[Any, Any]  # (d, size) in bandwidths, and what they leave out
     low: Any  # (blocks, d)
     high: Any
 
@@ -56,9 +52,8 @@ class _Blocks:
 class FusedPoints:
     """A support for the compiled loops.
 
-    `precision`, "float32" or "float64", is that of kernel values; sums are in double precision.
-    `share` is the number of this share of the queries, and how many shares there are: the sums of
-    the others are zero.
+    `precision`, "float32" or "float64", is that of kernel values. `share` is the number of this
+    share of the queries, and how many shares there are: the sums of the others are zero.
     """
 
     def __init__(
@@ -76,6 +71,9 @@ class FusedPoints:
         cells = in_frames(scaled.to(torch.float32))
         self.place, self.size = places_in_frames(cells, self.n), len(cells)
         self._own_lists: dict[str, list[tuple[int, Any, Any]]] = {}
+        # three times the columns beside each other, where that is less work than three products
+        self.copies = 3 if _power(3 * self.d) <= 3 * _power(self.d) - 16 else 1
+        self.width = _power(self.copies * self.d)
         self._lay_out(scaled[cells[:, 0]], cells[:, 1] == 1)
 
     def _scaled(self, points: Any) -> Any:
@@ -86,17 +84,13 @@ class FusedPoints:
         """Frames, their centers and what rows are off them; rows that only fill up are none."""
         frames = coordinates.view(-1, FRAME, self.d)
         kept = is_row.view(-1, FRAME, 1)
-        self.n_frames = len(frames)
-        far = torch.inf
-        self.low = torch.where(kept, frames, far).amin(dim=1)
-        self.high = torch.where(kept, frames, -far).amax(dim=1)
-        center = frames.median(dim=1).values.to(self.kind)
-        local = torch.where(kept, frames - center.to(torch.float64)[:, None], 0.0)
-        self.center = center.contiguous()
-        radius = local.square().sum(dim=2).amax(dim=1)
-        self.is_wide = radius > WIDE
+        self.n_frames, self.is_row = len(frames), is_row
+        self.low = torch.where(kept, frames, torch.inf).amin(dim=1)
+        self.high = torch.where(kept, frames, -torch.inf).amax(dim=1)
+        self.center = frames.median(dim=1).values.to(self.kind).contiguous()
+        local = torch.where(kept, frames - self.center.to(torch.float64)[:, None], 0.0)
+        self.is_wide = local.square().sum(dim=2).amax(dim=1) > WIDE
         self.local = local.view(self.size, self.d)
-        self.is_row = is_row
         self._boxes_reach = float((self.high.amax(dim=0) - self.low.amin(dim=0)).square().sum())
 
     # Layouts, made when first needed
@@ -111,23 +105,14 @@ class FusedPoints:
         """Local coordinates (size, K) as halves, their rests, −‖y‖², and the centers (F, K)."""
         half, rest = _split(self.local, torch.float16)
         norm = torch.where(self.is_row, -self.local.square().sum(dim=1), -torch.inf)
-        stacked = [half, rest, half] if self._is_stacked else [half]
-        width = self._width
-        center = self._beside(self.center)
-        return _padded(stacked, width), _padded([rest], width), norm.float(), center
+        halves = self._padded([half, rest, half][: self.copies])
+        center = self._padded([self.center] * self.copies)
+        return halves, self._padded([rest]), norm.float(), center
 
-    @property
-    def _is_stacked(self) -> bool:
-        """Whether one product of three times the columns is less work than three products."""
-        return _power(3 * self.d) <= 3 * _power(self.d) - 16
-
-    @property
-    def _width(self) -> int:
-        return _power(3 * self.d) if self._is_stacked else _power(self.d)
-
-    def _beside(self, values: Any) -> Any:
-        """Columns (m, d) in the layout of the products, (m, K)."""
-        return _padded([values] * (3 if self._is_stacked else 1), self._width)
+    def _padded(self, parts: list[Any]) -> Any:
+        """Arrays (m, d) beside each other in the layout of the products, (m, K)."""
+        beside = torch.cat(parts, dim=1)
+        return torch.nn.functional.pad(beside, (0, self.width - beside.shape[1])).contiguous()
 
     # Queries
 
@@ -135,11 +120,6 @@ class FusedPoints:
     def _own_blocks(self) -> _Blocks:
         frames = self.local.view(-1, FRAME, self.d) + self.center.to(torch.float64)[:, None]
         return self._blocks(frames.view(self.size, self.d), self.place)
-
-    @property
-    def _own_columns(self) -> tuple[Any, Any]:
-        """Coordinates (d, size) as they are, and what they leave out."""
-        return self._own_blocks.whole, self._own_blocks.rest
 
     def _queries(self, points: Any) -> _Blocks:
         scaled = self._scaled(points)
@@ -154,9 +134,8 @@ class FusedPoints:
         if missing:
             coordinates = torch.cat([coordinates, coordinates[-1:].expand(missing, -1)])
         boxes = coordinates.view(-1, BLOCK, self.d)
-        whole, rest = _split(coordinates.T.contiguous(), self.kind)
-        low, high = boxes.amin(dim=1), boxes.amax(dim=1)
-        return _Blocks(place, len(coordinates), whole, rest, low, high)
+        columns = _split(coordinates.T.contiguous(), self.kind)
+        return _Blocks(place, len(coordinates), columns, boxes.amin(dim=1), boxes.amax(dim=1))
 
     def _near(
         self, queries: _Blocks, frames: Any, heaviest: tuple[Any, Any] | None = None
@@ -222,8 +201,7 @@ class FusedPoints:
         """K(points, support) @ A, (m, c), in double precision; None stands for the support."""
         queries = self._own_blocks if points is None else self._queries(points)
         out = torch.empty(len(queries.place), A.shape[1], dtype=torch.float64, device=self.device)
-        is_single = self.kind == torch.float64
-        width = 1 if is_single or A.shape[1] == 1 else COLUMN_GROUP
+        width = 1 if self.kind == torch.float64 else COLUMN_GROUP
         with _on(self.device):
             for first in range(0, A.shape[1], width):
                 group = slice(first, first + width)
@@ -248,8 +226,8 @@ class FusedPoints:
         for part, by_products, is_double in self._ways(n):
             for first, starts, near in self._lists(queries, part):
                 rows = slice(first * BLOCK, None)
-                x = queries.whole[:, rows], queries.rest[:, rows]
-                work = (*weights, sums[rows], starts, near)
+                x = [values[:, rows] for values in queries.columns]
+                work = *weights, sums[rows], starts, near
                 if by_products:
                     self._by_products(x, work, shift)
                 else:
@@ -268,7 +246,7 @@ class FusedPoints:
             yield "wide", False, True
 
     def _by_differences(
-        self, x: tuple[Any, Any], work: tuple[Any, ...], size: int, shift: float, is_double: bool
+        self, x: list[Any], work: tuple[Any, ...], size: int, shift: float, is_double: bool
     ) -> None:
         """Add to the sums of some blocks of queries x; `work` are weights, sums and lists."""
         from softkern.operators.gpu.kernels import sums_by_differences
@@ -277,47 +255,25 @@ class FusedPoints:
         n = sums.shape[1]
         bn = 16 if n > 1 or self.d == 3 else 32
         bm = 64 if n > 1 or self.kind == torch.float64 else BLOCK
+        y = self._own_blocks.columns if is_double else self._columns
+        sizes = {"D": self.d, "N": n, **_tiles(bm, bn)}
+        kind = {"SQUARES": self.is_square, "DOUBLE": is_double}
         sums_by_differences[_programs(starts, bm)](
-            *x,
-            *(self._own_columns if is_double else self._columns),
-            self.center,
-            *work,
-            size,
-            self.size,
-            shift,
-            D=self.d,
-            N=n,
-            BM=bm,
-            BN=bn,
-            TILES=FRAME // bn,
-            BLOCK=BLOCK,
-            SQUARES=self.is_square,
-            DOUBLE=is_double,
-            num_warps=4,
+            *x, *y, self.center, *work, size, self.size, shift, **sizes, **kind, num_warps=4
         )
 
-    def _by_products(self, x: tuple[Any, Any], work: tuple[Any, ...], shift: float) -> None:
+    def _by_products(self, x: list[Any], work: tuple[Any, ...], shift: float) -> None:
         """As `_by_differences`, by tensor cores."""
         from softkern.operators.gpu.kernels import sums_by_products
 
         _, _, sums, starts, _ = work
-        bm = bn = 64
-        sums_by_products[_programs(starts, bm)](
-            *(self._beside(part.T) for part in x),
-            *self._halves,
-            *work,
-            shift,
-            D=self.d,
-            K=self._width,
-            N=sums.shape[1],
-            BM=bm,
-            BN=bn,
-            TILES=FRAME // bn,
-            BLOCK=BLOCK,
-            STACKED=self._is_stacked,
-            num_warps=4,
-            num_stages=3 if self._width <= 64 else 2,
-        )
+        x = [self._padded([part.T] * self.copies) for part in x]
+        sizes = {"D": self.d, "K": self.width, "N": sums.shape[1], **_tiles(64, 64)}
+        stages = 3 if self.width <= 64 else 2
+        sums_by_products[_programs(starts, 64)](
+            *x, *self._halves, *work, shift, **sizes, STACKED=self.copies > 1, num_warps=4,
+            num_stages=stages,
+        )  # fmt: skip
 
     def logs(self, points: Any, log_a: Any, own: Any = None, log_left: Any = None) -> Any:
         """log Σ_r k(x, x_r) a_r, (m,), however far; `log_left` is of a query's own row `own`."""
@@ -333,30 +289,16 @@ class FusedPoints:
             of_itself[queries.place] = log_left.to(torch.float64) * math.log2(math.e)
         out = torch.empty(queries.size, dtype=torch.float64, device=self.device)
         best = laid.view(-1, FRAME).topk(2, dim=1).values
-        bm = 32
+        sizes = {"D": self.d, **_tiles(32, 64), "SQUARES": self.is_square}
         frames = self._frames_of("all")
         for first, starts, near in self._near(queries, frames, (best[:, 0], best[:, 1])):
             rows = slice(first * BLOCK, None)
+            x = [values[:, rows] for values in queries.columns]
+            weights = laid, itself[rows], of_itself[rows]
+            work = out[rows], starts, near, queries.size, self.size
             with _on(self.device):
-                log_sums[_programs(starts, bm)](
-                    queries.whole[:, rows],
-                    queries.rest[:, rows],
-                    *self._own_columns,
-                    laid,
-                    itself[rows],
-                    of_itself[rows],
-                    out[rows],
-                    starts,
-                    near,
-                    queries.size,
-                    self.size,
-                    D=self.d,
-                    BM=bm,
-                    BN=64,
-                    TILES=FRAME // 64,
-                    BLOCK=BLOCK,
-                    SQUARES=self.is_square,
-                    num_warps=4,
+                log_sums[_programs(starts, 32)](
+                    *x, *self._own_blocks.columns, *weights, *work, **sizes, num_warps=4
                 )
         return out[queries.place] / math.log2(math.e)
 
@@ -388,6 +330,11 @@ def _programs(starts: Any, rows_each: int) -> tuple[int]:
     return ((len(starts) - 1) * BLOCK // rows_each,)
 
 
+def _tiles(bm: int, bn: int) -> dict[str, int]:
+    """Sizes of a tile of kernel values, for a compiled loop."""
+    return {"BM": bm, "BN": bn, "TILES": FRAME // bn, "BLOCK": BLOCK}
+
+
 def _on(device: torch.device) -> AbstractContextManager[Any]:
     """Where loops are started: Triton takes the current device."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
@@ -402,10 +349,3 @@ def _split(values: Any, kind: Any) -> tuple[Any, Any]:
 def _power(number: int) -> int:
     """The next power of two, at least 16, which is what tensor cores take."""
     return max(16, 1 << (number - 1).bit_length())
-
-
-def _padded(parts: list[Any], width: int) -> Any:
-    """Arrays (m, d) beside each other, and zeros up to the width."""
-    beside = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
-    missing = width - beside.shape[1]
-    return torch.nn.functional.pad(beside, (0, missing)).contiguous()

@@ -82,7 +82,7 @@ def write_changes(settings: CompareSettings, found: Changes, folder: Path) -> No
 
 def write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
     """Write compare.html, one self-contained page without scripts. All text is escaped."""
-    from softkern.tables.report.assets import asset, template
+    from softkern.tables.report.templates import asset, template
 
     points, head = found.points, ["column", "distance", "drift", "change"]
     drift = [  # numbers from 0 to 1 are drawn as bars
@@ -100,7 +100,7 @@ def write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
         title=f"{quote(settings.before)} and {quote(settings.after)}",
         lead=found.summary(),
         notes=found.notes,
-        parts=[dict(zip(names, part, strict=True)) for part in parts if part[2]],
+        parts=[dict(zip(names, part, strict=True)) for part in parts],
         style=asset("style.css"),
     )
     path.write_text(page, encoding="utf-8", errors="replace")

@@ -51,10 +51,9 @@ MODELS: dict[str, Choice] = {
 
 def make(name: str, clusters: int | None, X: Any, seed: int, verbose: bool) -> Any:
     """Return the estimator for these rows, not fitted. Raise an error for too many columns."""
-    import numpy as np
-
     import softkern
-    from softkern.models.n_clusters import estimate_n_clusters
+    from softkern.rows import Rows
+    from softkern.splitting.split import estimate_n_clusters
 
     choice, columns = MODELS[name], X.shape[1]
     if choice.most_columns is not None and columns > choice.most_columns:
@@ -65,6 +64,6 @@ def make(name: str, clusters: int | None, X: Any, seed: int, verbose: bool) -> A
         )
     n_clusters = choice.n_clusters if clusters is None else clusters
     if n_clusters == "estimated":
-        n_clusters = estimate_n_clusters(X, np.ones(len(X)), seed)
+        n_clusters = estimate_n_clusters(Rows(X), seed)
     options = choice.options if n_clusters is None else choice.options | {"n_clusters": n_clusters}
     return getattr(softkern, choice.estimator)(**options, random_state=seed, verbose=verbose)

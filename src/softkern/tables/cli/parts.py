@@ -35,8 +35,7 @@ from softkern.tables.cli.writing import write_chunks
 from softkern.tables.io import Format, Reader, TableError, unique_names
 from softkern.tables.io.binary import PARQUET, import_parquet, load_npy, npy_rows
 from softkern.tables.io.bytes import naming_damage
-from softkern.tables.io.reader import Names, Tables
-from softkern.tables.preparation.cells import replace_words
+from softkern.tables.io.reader import Tables
 
 BYTES_PER_CELL = 40  # memory of a table while it is read, prepared and fitted
 PIECE_CELLS = 5_000_000  # cells of a piece of an NPY file
@@ -88,11 +87,10 @@ class FrameReader(Reader):
         super().__init__(name, form)
         self.kind, self.columns, self._table = kind, list(table.columns), table
 
-    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+    def _parts(self, rows: int | None) -> Tables:
         n = len(self._table)
         for part in row_slices(n, n if rows is None else rows):
-            piece = self._table.iloc[part].reset_index(drop=True)
-            yield replace_words(piece, self.form.marks(), text)
+            yield self._table.iloc[part].reset_index(drop=True)
 
 
 @dataclass(frozen=True)

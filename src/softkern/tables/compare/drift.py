@@ -72,11 +72,11 @@ def comparable_columns(
         preparation = TablePreparation.for_numbers([], decimal)
     features, decimal = list(preparation.columns_), preparation.decimal_
     others = [c for c in table.columns if c not in preparation.used_columns_]
-    detected, formats, _ = find_numbers(table, others, decimal=decimal, dates=True)
-    dates = {name for name, number_format in formats.items() if number_format.date}
-    formats |= preparation.formats_
-    names = [c for c in table.columns if c in features or c in detected]
-    numbers = read_numbers(table, names, formats, decimal=decimal)
+    formats, _ = find_numbers(table, others, decimal=decimal, dates=True)
+    dates = {name for name, form in formats.items() if form is not None and form.date}
+    formats |= dict.fromkeys(features) | preparation.formats_
+    names = [c for c in table.columns if c in formats]
+    numbers = read_numbers(table, {c: formats[c] for c in names}, decimal)
     kinds = {column.name: column.kind for column in recognize(numbers, names, features=features)}
     columns: dict[str, Any] = {}
     notes: list[Note] = []

@@ -23,7 +23,7 @@ from softkern.ranking import Ranker
 from softkern.rows import check_weights, lower_quantile
 from softkern.tables.explain.row_view import check_training_rows
 from softkern.tables.preparation.cells import as_table, is_numeric
-from softkern.tables.preparation.dates import TIMESTAMP, to_days
+from softkern.tables.preparation.formats import TIMESTAMP, to_days
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import cluster_column_text, format_number
 
@@ -165,7 +165,7 @@ class ClusterColumn:
     value_share: float = np.nan
     all_share: float = np.nan
     effect: float = 0.0
-    is_positive: bool = False
+    has_ratios: bool = False  # numbers, none of them negative
     is_date: bool = False  # numbers are days since 1970
 
     @property
@@ -217,7 +217,7 @@ def _compare_numbers(
         part = ClusterColumn(k, name, low, median, high, all_low, all_median, all_high)
         # F_cluster − F_all is the share of the others times F_cluster − F_others
         part.effect = min(1.0, float(apart) / others) if others > 1e-12 else 0.0
-        part.is_positive, part.is_date = bool(values[0] >= 0), is_date
+        part.has_ratios, part.is_date = bool(values[0] >= 0) and not is_date, is_date
         yield part
 
 
@@ -225,9 +225,8 @@ def _shares_below(values: Array, weight: Array) -> tuple[Array, Array]:
     """Return the share of the weight below every sorted value, and up to it, ties included."""
     reached = np.concatenate([[0.0], np.cumsum(weight)])
     reached /= reached[-1]
-    return reached[np.searchsorted(values, values)], reached[
-        np.searchsorted(values, values, "right")
-    ]
+    places = np.searchsorted(values, values), np.searchsorted(values, values, side="right")
+    return reached[places[0]], reached[places[1]]
 
 
 def _compare_texts(

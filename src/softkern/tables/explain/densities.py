@@ -119,10 +119,10 @@ class Ellipsoids:
 
         def evaluate(precision: Precision, off: Array, pull: Array) -> tuple[Array, Array]:
             width = np.broadcast_to(precision.diagonal, pull.shape)
-            total = np.einsum("ij,ij->i", off, pull)
             if excluded is not None:
-                pull, width, total = _without(precision, pull, total, excluded)
+                pull, width = _without(precision, pull, excluded)
             r2 = pull**2 / width
+            total = np.einsum("ij,ij->i", off, pull)
             return total - r2.max(axis=1), 0.5 * r2  # without its worst column
 
         return self._in_best_cluster(X, evaluate)
@@ -198,20 +198,17 @@ class Precision:
         return np.asarray(rows + is_own * self.flat)
 
 
-def _without(
-    precision: Precision, pull: Array, total: Array, excluded: NDArray[np.intp]
-) -> tuple[Array, Array, Array]:
-    """Return pulls and widths, (m, d), and squared lengths, (m,), without excluded columns."""
+def _without(precision: Precision, pull: Array, excluded: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Return pulls and widths, (m, d), of the density without excluded columns."""
     rows = precision.rows(excluded)  # (m, s, d)
     square = np.take_along_axis(rows, excluded[:, None, :], axis=2)  # (m, s, s)
     own = np.take_along_axis(pull, excluded, axis=1)  # (m, s)
     share = np.linalg.solve(square, rows)  # (m, s, d)
     width = precision.diagonal - np.einsum("msd,msd->md", rows, share)
     left = pull - np.einsum("ms,msd->md", own, share)
-    total = total - np.einsum("ms,ms->m", own, np.linalg.solve(square, own[..., None])[..., 0])
     np.put_along_axis(left, excluded, 0.0, axis=1)
     np.put_along_axis(width, excluded, 1.0, axis=1)
-    return left, width, total
+    return left, width
 
 
 def _of_each(logs: Array, columns: NDArray[np.intp]) -> Array:
@@ -221,13 +218,12 @@ def _of_each(logs: Array, columns: NDArray[np.intp]) -> Array:
 
 def lower_medians(X: Array, weight: Array) -> Array:
     """Return the weighted median of every column, (d,)."""
-    return np.array([lower_quantile(x, weight, 0.5) for x in X.T])
+    return np.apply_along_axis(lower_quantile, 0, X, weight, 0.5)
 
 
 def _spread(X: Array, weight: Array) -> Array:
     """Return the spread of the inner half, or of all if that is one value, never 0, (d,)."""
-    quartiles = np.array([lower_quantile(x, weight, (0.25, 0.75)) for x in X.T])
-    spread = (quartiles[:, 1] - quartiles[:, 0]) / NORMAL_RANGE
+    low, high = np.apply_along_axis(lower_quantile, 0, X, weight, (0.25, 0.75))
     off = np.abs(X - lower_medians(X, weight)).mean(axis=0)
-    spread = np.where(spread > 0, spread, off)
+    spread = np.where(high > low, (high - low) / NORMAL_RANGE, off)
     return np.asarray(np.where(spread > 0, spread, 1.0))

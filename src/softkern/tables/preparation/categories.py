@@ -23,27 +23,22 @@ MOST_CATEGORIES = 20
 FARTHEST = 5.0  # spreads from a column's median at which values are clipped
 
 
-def category_values(values: pd.Series[Any], column: str) -> list[str]:
-    """Return the sorted values of a text column, from 2 to 20."""
-    categories = sorted(to_words(values.dropna()).unique().tolist())
-    if not 2 <= len(categories) <= MOST_CATEGORIES:
-        raise DataError(
-            f"'{quote(column)}' has {plural(len(categories), 'value')}; categories are columns "
-            f"with 2 to {MOST_CATEGORIES} values."
-        )
-    return categories
-
-
-def order_values(text: pd.Series[Any], values: Sequence[str], Z: Array) -> list[str]:
-    """Order the values of a text column along the line that separates their rows most.
+def order_categories(text: pd.Series[Any], Z: Array) -> list[str]:
+    """Return the values of a text column, ordered along the line that separates their rows most.
 
     Z holds the numeric columns on one scale, (n, d), NaN where a cell is missing.
     """
+    words = to_words(text)
+    values = sorted(words.dropna().unique().tolist())
+    if not 2 <= len(values) <= MOST_CATEGORIES:
+        raise DataError(
+            f"'{quote(text.name)}' has {plural(len(values), 'value')}; categories are columns "
+            f"with 2 to {MOST_CATEGORIES} values."
+        )
     if len(values) == 2 or not Z.shape[1]:
-        return list(values)
-    words = to_words(text).to_numpy(dtype=object)
+        return values
     near = np.clip(np.nan_to_num(Z), -FARTHEST, FARTHEST)  # a few far rows do not place a value
-    members = words[:, None] == np.array(values, dtype=object)  # (n, k)
+    members = words.to_numpy(dtype=object)[:, None] == np.array(values, dtype=object)  # (n, k)
     size = members.sum(axis=0)
     means = (members.T.astype(np.float64) @ near) / size[:, None]
     means -= size @ means / size.sum()
@@ -52,17 +47,17 @@ def order_values(text: pd.Series[Any], values: Sequence[str], Z: Array) -> list[
     return [values[k] for k in np.argsort(means @ line, kind="stable")]
 
 
-def encode(text: pd.Series[Any], column: str, values: Sequence[str]) -> tuple[Array, Note | None]:
+def encode(text: pd.Series[Any], values: Sequence[str]) -> tuple[Array, list[Note]]:
     """Return the code of every cell, (n,), NaN where it is missing, and a note on new values.
 
     A value that is not among `values` is halfway between the first and the last.
     """
-    codes_by_word = {value: float(code) for code, value in enumerate(values)}
     words = to_words(text)
+    codes_by_word = {value: float(code) for code, value in enumerate(values)}
     codes = words.map(codes_by_word).to_numpy(dtype=np.float64, copy=True)
     is_new = np.isnan(codes) & text.notna().to_numpy()
     codes[is_new] = (len(values) - 1) / 2
     if not is_new.any():
-        return codes, None
-    example = quote(words.to_numpy(dtype=object)[is_new][0])
-    return codes, Note("new value", [column], {"rows": int(is_new.sum()), "example": example})
+        return codes, []
+    details = {"rows": int(is_new.sum()), "example": quote(words[is_new].iloc[0])}
+    return codes, [Note("new value", [str(text.name)], details)]

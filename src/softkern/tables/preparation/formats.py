@@ -1,8 +1,10 @@
-"""Formats of numbers in text columns, such as "$1,234.50" or "12,5 %".
+"""Formats of numbers and dates in text columns, such as "$1,234.50" or "12,5 %".
 
-"1,234" may mean a thousand or a little more than one. A single cell does not show which, a whole
-column usually does, and where it does not, the other columns of the table decide. A `NumberFormat`
-is plain data: a saved model parses new rows in the same way.
+"1,234" may mean a thousand or a little more than one, and "01/02/2024" is in January or February. A
+single cell does not show which, a whole column usually does, and where it does not, the other
+columns of the table decide. A `NumberFormat` is plain data: a saved model parses new rows in the
+same way. `pandas.tseries.api.guess_datetime_format` looks at one cell, and knows no years of two
+digits, no 12-hour clock and no months without a day.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,7 +22,6 @@ import pandas as pd
 
 from softkern._utils.typing import Array
 from softkern.tables.preparation.cells import is_numeric, is_text
-from softkern.tables.preparation.dates import to_days
 
 POINTS = (".", ",")
 BLANKS = str.maketrans(dict.fromkeys("\xa0\u2007\u2009\u202f\t", " ") | {"’": "'", "−": "-"})
@@ -33,10 +35,11 @@ UNITS = (
     "s h KB MB GB TB px"
 )
 _UNIT = "|".join(map(re.escape, sorted(f"{CURRENCIES} {UNITS}".split(), key=len, reverse=True)))
-_CELL = re.compile(r"(\D*)(.*\d)(\D*)", re.DOTALL)
-_BEFORE = re.compile(rf"(?P<open>\()? ?(?P<minus>[-+])? ?(?P<unit>{_UNIT})? ?(?P<inner>[-+(])? ?")
-_AFTER = re.compile(rf" ?(?P<shut>\))? ?(?P<unit>{_UNIT})? ?(?P<minus>-)? ?(?P<close>\))?")
-_POWER = re.compile(r"(.*?)([eE][-+]?\d+)")
+_NUMBER = re.compile(
+    rf"(?P<open>\()? ?(?P<minus>[-+])? ?(?P<before>{_UNIT})? ?(?P<inner>[-+(])? ?"
+    r"(?P<digits>[.,]?\d(?:[^eE]*\d)?[.,]?)(?P<power>[eE][-+]?\d+)?"
+    rf" ?(?P<shut>\))? ?(?P<after>{_UNIT})? ?(?P<behind>-)? ?(?P<close>\))?"
+)
 # Groups of two digits, as in India, only where nothing else could be meant.
 _DIGITS = {
     ".": re.compile(
@@ -45,9 +48,20 @@ _DIGITS = {
     ",": re.compile(r"(?:\d+|[1-9]\d{0,2}(?:(?:\.\d{3})+|(?: \d{3})+|(?:'\d{3})+))(?:,\d*)?|,\d+"),
 }
 _PLAIN = {".": str.maketrans("", "", ",' "), ",": str.maketrans(",", ".", ".' ")}
-LONGEST = 80  # characters of a cell that may be a number
+LONGEST, LONGEST_DATE = 80, 40  # characters of a cell that may be a number, or a date
+SECONDS_PER_DAY = 86_400.0
 SAMPLE = 1000  # cells that show whether a column is text or numbers
-PLAIN_SAMPLE = 100  # cells that usually show whether all are plain numbers
+
+
+DURATION, TIMESTAMP, ISO = "duration", "timestamp", "ISO8601"  # formats that strptime lacks
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+_DAYS = (
+    "%Y/%m/%d|%Y.%m.%d|%d.%m.%Y|%d.%m.%y|%d/%m/%Y|%m/%d/%Y|%d/%m/%y|%m/%d/%y|%d-%m-%Y|%m-%d-%Y|"
+    "%d-%b-%Y|%d-%b-%y|%Y%m%d|%d %b %Y|%d %B %Y|%b %d, %Y|%B %d, %Y|%d. %B %Y|%b %Y|%B %Y"
+)
+FORMATS = [day + time for day in _DAYS.split("|") for time in _TIMES]
+_CLOCK = r"\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?(Z|[-+]\d{2}:?\d{2})?"
+_ISO = re.compile(rf"\d{{4}}-\d{{2}}(-\d{{2}}([T ]{_CLOCK})?)?")
 
 
 class NumberParts(NamedTuple):
@@ -59,6 +73,10 @@ class NumberParts(NamedTuple):
     unit: str
     negative: str  # how a negative number is marked, unless by a minus in front
 
+    def points(self) -> str:
+        """Return the decimal points that the digits fit: "." and "," for "1,234"."""
+        return "".join(point for point in POINTS if _DIGITS[point].fullmatch(self.digits))
+
     def value(self, decimal: str) -> float:
         """Return the number, or NaN if its digits do not fit this decimal point."""
         if not _DIGITS[decimal].fullmatch(self.digits):
@@ -69,43 +87,23 @@ class NumberParts(NamedTuple):
 
 def split_number(cell: str) -> NumberParts | None:
     """Split a cell into a number and what surrounds it, or return None if it is not a number."""
-    if len(cell) > LONGEST:
+    match = _NUMBER.fullmatch(cell.translate(BLANKS).strip()) if len(cell) <= LONGEST else None
+    if match is None or (match["before"] and match["after"]):
         return None
-    match = _CELL.fullmatch(cell.translate(BLANKS).strip())
-    if match is None:
+    opened = bool(match["open"]) + (match["inner"] == "(")
+    closed = bool(match["shut"]) + bool(match["close"])
+    minus = (match["minus"] == "-") + (match["inner"] == "-") + bool(match["behind"])
+    if minus + opened > 1 or opened != closed:
         return None
-    before, digits, after = match.groups()
-    if before[-1:] in POINTS and not _BEFORE.fullmatch(before):  # ".5", but "Rs.5"
-        before, digits = before[:-1], before[-1] + digits
-    if after[:1] in POINTS:
-        after, digits = after[1:], digits + after[0]
-    surroundings = _surroundings(before, after)
-    if surroundings is None:
-        return None
-    if power := _POWER.fullmatch(digits):
-        return NumberParts(power[1], power[2], *surroundings)
-    return NumberParts(digits, "", *surroundings)
-
-
-@lru_cache(maxsize=1000)  # a column has few different ones
-def _surroundings(before: str, after: str) -> tuple[bool, str, str] | None:
-    """Return whether digits are negative, their unit and the mark, or None for any other text."""
-    left, right = _BEFORE.fullmatch(before), _AFTER.fullmatch(after)
-    if left is None or right is None or (left["unit"] and right["unit"]):
-        return None
-    opened = bool(left["open"]) + (left["inner"] == "(")
-    closed = bool(right["shut"]) + bool(right["close"])
-    minus = (left["minus"] == "-") + (left["inner"] == "-") + bool(right["minus"])
-    if opened > 1 or minus + opened > 1 or opened != closed:
-        return None
-    negative = "in parentheses" if opened else "with a minus behind" if right["minus"] else ""
-    return bool(minus + opened), left["unit"] or right["unit"] or "", negative
+    unit = match["before"] or match["after"] or ""
+    negative = "in parentheses" if opened else "with a minus behind" if match["behind"] else ""
+    return NumberParts(match["digits"], match["power"] or "", minus + opened > 0, unit, negative)
 
 
 def decimal_points(cell: str) -> str:
-    """Return the decimal points with which a cell is a number: "." and "," for "1,234"."""
+    """Return the decimal points with which a cell is a number, none for other text."""
     parts = split_number(cell)
-    return "" if parts is None else "".join(d for d in POINTS if not math.isnan(parts.value(d)))
+    return "" if parts is None else parts.points()
 
 
 def is_number(cell: str) -> bool:
@@ -141,7 +139,7 @@ class NumberFormat:
     thousands: str = ""  # a point, a comma, a blank or an apostrophe
     unit: str = ""  # currency, unit or "%" next to the numbers
     negative: str = ""  # how negative numbers are marked, unless by a minus in front
-    date: str = ""  # format of dates (`softkern.tables.preparation.dates`), empty for numbers
+    date: str = ""  # format of dates, empty for numbers
 
     def parse(self, values: pd.Series[Any]) -> Array:
         """Return cells as floats, (n,), NaN where one is missing or does not fit the format."""
@@ -160,10 +158,6 @@ class NumberFormat:
             parsed = present.map(by_cell).to_numpy(dtype=np.float64)
         numbers[is_present] = parsed
         return numbers
-
-    def fits(self, values: pd.Series[Any]) -> bool:
-        """Return whether all cells fit the format."""
-        return not np.isnan(self.parse(values)).any()
 
     def _parse_common(self, cells: list[Any]) -> Array | None:
         """Parse cells that all have common forms, about ten times as fast, else return None."""
@@ -196,19 +190,14 @@ def parse_plain(present: pd.Series[Any], decimal: str) -> Array | None:
     """
     if decimal == "," and present.astype(str).str.contains(".", regex=False).any():
         return None
-    for cells in (present.iloc[:PLAIN_SAMPLE], present):  # parsing all cells takes longer
-        numbers = _to_numbers(cells)
-        if np.isnan(numbers).any():
-            return None
-    return numbers
-
-
-def _to_numbers(cells: pd.Series[Any]) -> Array:
     try:
-        parsed = pd.to_numeric(cells, errors="coerce")
+        numbers = pd.to_numeric(present).to_numpy(dtype=np.float64, na_value=np.nan)
     except (OverflowError, TypeError):  # a whole number beyond floats; a list in a cell
-        parsed = pd.to_numeric(cells.astype(str), errors="coerce")
-    return parsed.to_numpy(dtype=np.float64, na_value=np.nan)
+        coerced = pd.to_numeric(present.astype(str), errors="coerce")
+        numbers = coerced.to_numpy(dtype=np.float64)
+    except ValueError:
+        return None
+    return None if np.isnan(numbers).any() else numbers
 
 
 @dataclass(frozen=True)
@@ -235,20 +224,19 @@ def infer_number_format(values: pd.Series[Any], decimal: str = ".") -> FormatGue
     """
     if len(values) > SAMPLE:  # a sample usually shows the format of all
         guess = infer_number_format(values.iloc[:: -(-len(values) // SAMPLE)], decimal)
-        if not guess.n_bare and guess.format.fits(values):
+        if not guess.n_bare and not np.isnan(guess.format.parse(values)).any():
             other = replace(guess.format, decimal=_other_point(guess.format.decimal))
-            is_open = bool(guess.ambiguous) and other.fits(values)
+            is_open = guess.ambiguous and not np.isnan(other.parse(values)).any()
             ambiguous = guess.ambiguous if is_open else ""
             return replace(guess, n_parsed=len(values), ambiguous=ambiguous)
     counts = values.astype(str).value_counts()
-    cells = [(p, int(t)) for cell, t in counts.items() if (p := split_number(str(cell)))]
-    parsed = [(parts.value("."), parts.value(","), times) for parts, times in cells]
-    n_parsed = {d: sum(row[2] for row in parsed if row[i] == row[i]) for i, d in enumerate(POINTS)}
+    cells = [(p, int(times)) for cell, times in counts.items() if (p := split_number(str(cell)))]
+    n_parsed = {d: sum(times for parts, times in cells if d in parts.points()) for d in POINTS}
     other_point = _other_point(decimal)
     point = other_point if n_parsed[other_point] > n_parsed[decimal] else decimal
-    is_open = n_parsed["."] == n_parsed[","] == len(values)
-    differing = (parts for (parts, _), row in zip(cells, parsed, strict=True) if row[0] != row[1])
-    ambiguous = next((parts.digits for parts in differing), "") if is_open else ""
+    ambiguous = ""
+    if n_parsed["."] == n_parsed[","] == len(values):
+        ambiguous = next((p.digits for p, _ in cells if p.value(".") != p.value(",")), "")
     units = tuple(sorted({parts.unit for parts, _ in cells if parts.unit}))
     separators = (c for parts, _ in cells for c in parts.digits if c in ".,' " and c != point)
     negative = next((parts.negative for parts, _ in cells if parts.negative), "")
@@ -271,3 +259,55 @@ def infer_decimal(table: pd.DataFrame, columns: Iterable[str]) -> str:
             fitting = [p for p in POINTS if all(p in decimal_points(cell) for cell in cells)]
             points += fitting if len(fitting) == 1 else []
     return "," if set(points) == {","} else "."
+
+
+# Dates
+
+
+def infer_date_format(values: pd.Series[Any], decimal: str = ".") -> tuple[str, str] | None:
+    """Infer the date format of a column without missing values, or None if it holds no dates.
+
+    The second value is an example if the order of day and month is ambiguous, else empty. If no
+    day is later than the twelfth, the month comes first in tables with a decimal point, as in the
+    United States, unless points separate the two.
+    """
+    if values.dtype.kind in "mM":
+        return DURATION if values.dtype.kind == "m" else TIMESTAMP, ""
+    types = values.map(type).unique().tolist()
+    if types and not any(issubclass(kind, str) for kind in types):
+        return (TIMESTAMP, "") if all(issubclass(kind, date) for kind in types) else None
+    cells = values.astype(str).str.strip()
+    if (
+        cells.empty
+        or cells.str.len().max() > LONGEST_DATE
+        or not any(map(str.isdigit, cells.iloc[0]))
+    ):
+        return None
+    first = cells.iloc[0]
+    likely = [ISO] if _ISO.fullmatch(first) else [f for f in FORMATS if _is_date(first, f)]
+    formats = [form for form in likely if to_days(cells, form).notna().all()]
+    usual = [form for form in formats if form.startswith("%d") == (decimal == ",")]
+    if 0 < len(usual) < len(formats):
+        return usual[0], first
+    return (formats[0], "") if formats else None
+
+
+def _is_date(cell: str, form: str) -> bool:
+    try:
+        return bool(datetime.strptime(cell, form))
+    except ValueError:
+        return False
+
+
+def to_days(values: pd.Series[Any], form: str) -> pd.Series[Any]:
+    """Return dates as days since 1970 and durations as days, with NaN for any other cell."""
+    if values.dtype.kind == "m":
+        return values.dt.total_seconds() / SECONDS_PER_DAY
+    if values.dtype.kind in "iuf":  # for example 20240131
+        values = values.astype("Int64").astype("string")
+    if form == TIMESTAMP:
+        times = pd.to_datetime(values, errors="coerce", utc=True)
+    else:
+        cells = values.astype("string").str.strip()
+        times = pd.to_datetime(cells, errors="coerce", utc=True, format=form)
+    return (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / SECONDS_PER_DAY

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -14,18 +14,19 @@ from softkern._utils.typing import Array
 from softkern.exceptions import DataError, Remedy
 from softkern.tables.preparation.categories import MOST_CATEGORIES
 from softkern.tables.preparation.cells import is_numeric, is_text
-from softkern.tables.preparation.dates import infer_date_format
 from softkern.tables.preparation.formats import (
     NumberFormat,
     decimal_points,
+    infer_date_format,
     infer_number_format,
     is_number,
     parse_plain,
     sample_cells,
 )
-from softkern.tables.preparation.identifiers import are_dates
+from softkern.tables.preparation.kinds import are_dates
 from softkern.tables.preparation.notes import Note, merge_notes
 
+Formats: TypeAlias = dict[str, NumberFormat | None]  # of columns; None for plain numbers
 LONG = 17  # digits from which whole numbers are names, not measurements
 DIGITS = re.compile(rf"\s*\d{{{LONG},}}\s*")
 TIME = re.compile(r"\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?")
@@ -40,61 +41,57 @@ def find_numbers(
     are_required: bool = False,
     decimal: str = ".",
     dates: bool = False,
-) -> tuple[list[str], dict[str, NumberFormat], list[Note]]:
-    """Return the columns that hold numbers, the formats of those that are not plain, and notes.
+) -> tuple[Formats, list[Note]]:
+    """Return the columns that hold numbers with their formats, and notes.
 
     With `are_required`, a column that does not hold numbers is an error. With `dates`, dates are
     numbers, as days. The notes are on formats, and on columns that do not hold numbers.
     """
-    names: list[str] = []
-    formats: dict[str, NumberFormat] = {}
-    read, excluded = [], []
+    formats: Formats = {}
+    read: list[Note] = []
+    excluded: list[Note] = []
     for column in columns:
-        number_format, note = _content(table, column, decimal, dates, are_required)
-        if note is not None and number_format is None:
-            excluded.append(note)
-            continue
-        names.append(column)
-        if number_format is not None:
+        number_format, kind, values = _content(table[column], decimal, dates, are_required)
+        is_excluded = kind != "" and number_format is None
+        if not is_excluded:
             formats[column] = number_format
-        if note is not None:
-            read.append(note)
+        if kind:
+            (excluded if is_excluded else read).append(Note(kind, [column], values))
+    excluded = merge_notes(excluded)
     if excluded and are_required:
-        raise _not_numbers(merge_notes(excluded))
-    return names, formats, merge_notes(read) + merge_notes(excluded)
+        raise _not_numbers(excluded)
+    return formats, merge_notes(read) + excluded
 
 
 def _content(
-    table: pd.DataFrame, column: str, decimal: str, dates: bool, is_required: bool
-) -> tuple[NumberFormat | None, Note | None]:
-    """Return the number format of a column and a note. An excluded column has a note only."""
-    present = table[column].dropna()
+    cells: pd.Series[Any], decimal: str, dates: bool, is_required: bool
+) -> tuple[NumberFormat | None, str, dict[str, Any]]:
+    """Return the format of a column, and the kind and values of a note, "" for plain numbers."""
+    present = cells.dropna()
     if not is_required and _are_long(present):
-        return None, Note("long numbers", [column], {"digits": LONG})
+        return None, "long numbers", {"digits": LONG}
     has_text = is_text(present.dtype)
-    plain = parse_plain(present, decimal) if has_text else None
-    if plain is not None or is_numeric(present.dtype) or present.empty:
+    numbers = parse_plain(present, decimal) if has_text else None
+    if numbers is not None or is_numeric(present.dtype) or present.empty:
         if dates and are_dates(NumberFormat(decimal).parse(present)):
-            return NumberFormat(decimal, date="%Y%m%d"), Note("days", [column], {"ambiguous": ""})
-        return None, None
+            return NumberFormat(decimal, date="%Y%m%d"), "days", {"ambiguous": ""}
+        return None, "", {}
     if has_text and any(map(is_number, sample_cells(present))):
         guess = infer_number_format(present, decimal)
         if guess.n_parsed == len(present) and len(guess.units) < 2:
             values = {"format": guess.format, "ambiguous": guess.ambiguous, "bare": guess.n_bare}
-            return guess.format, Note("number format", [column], values)
+            return guess.format, "number format", values
         if guess.n_parsed >= NEARLY_NUMBERS * len(present):
             if len(guess.units) > 1:
-                return None, Note("several units", [column], {"units": list(guess.units)})
-            raise _not_a_number(table, column, guess.format, 1)
+                return None, "several units", {"units": list(guess.units)}
+            raise _not_a_number(cells, guess.format, 1)
     date = infer_date_format(present, decimal)
-    if date is None:
-        return None, Note(_text_kind(present), [column])
-    if not dates:
-        return None, Note("dates", [column])
-    values = {"ambiguous": quote(date.ambiguous)}
-    if date.ambiguous:
-        values["is_month_first"] = date.format.startswith(("%m", "%b", "%B"))
-    return NumberFormat(decimal, date=date.format), Note("days", [column], values)
+    if date is None or not dates:
+        return None, _text_kind(present) if date is None else "dates", {}
+    values = {"ambiguous": quote(date[1])}
+    if date[1]:
+        values["is_month_first"] = date[0].startswith(("%m", "%b", "%B"))
+    return NumberFormat(decimal, date=date[0]), "days", values
 
 
 def _text_kind(values: pd.Series[Any]) -> str:
@@ -130,18 +127,15 @@ def _not_numbers(notes: Sequence[Note]) -> DataError:
     return DataError(f"no numbers in {'; '.join(contents)}.", remedies)
 
 
-def _not_a_number(
-    table: pd.DataFrame, column: str, number_format: NumberFormat, first_row: int
-) -> DataError:
+def _not_a_number(values: pd.Series[Any], number_format: NumberFormat, first_row: int) -> DataError:
     """Return the error about a column of numbers in which some cells are not."""
-    values = table[column]
     # numbers too large for floats do not count either
     is_bad = values.notna().to_numpy() & ~np.isfinite(number_format.parse(values))
     place = int(np.flatnonzero(is_bad)[0])
     cell = quote(values.iloc[place])
     what = "dates" if number_format.date else "numbers"
     message = (
-        f"'{quote(column)}' holds {what} except in {plural(int(is_bad.sum()), 'row')}, "
+        f"'{quote(values.name)}' holds {what} except in {plural(int(is_bad.sum()), 'row')}, "
         f"for example '{cell}' in row {place + first_row:,}."
     )
     remedies = [Remedy("columns", None, "to leave the column out")]
@@ -156,24 +150,17 @@ def _not_a_number(
     return DataError(message, remedies)
 
 
-def read_numbers(
-    table: pd.DataFrame,
-    columns: Sequence[str],
-    formats: Mapping[str, NumberFormat],
-    *,
-    decimal: str = ".",
-    first_row: int = 1,
-) -> Array:
+def read_numbers(table: pd.DataFrame, formats: Formats, decimal: str, first_row: int = 1) -> Array:
     """Return columns as floats, (n, d), with NaN for missing and infinite values.
 
     `first_row` is the number of the table's first row in error messages.
     """
-    numbers = np.empty((len(table), len(columns)))
-    for j, column in enumerate(columns):
-        values, number_format = table[column], formats.get(column, NumberFormat(decimal))
+    numbers = np.empty((len(table), len(formats)))
+    for j, column in enumerate(formats):
+        values, number_format = table[column], formats[column] or NumberFormat(decimal)
         numbers[:, j] = number_format.parse(values)
         is_parsed = bool(number_format.date) or not is_numeric(values.dtype)
         if is_parsed and (np.isnan(numbers[:, j]) & values.notna().to_numpy()).any():
-            raise _not_a_number(table, column, number_format, first_row)
+            raise _not_a_number(values, number_format, first_row)
     numbers[np.isinf(numbers)] = np.nan
     return numbers

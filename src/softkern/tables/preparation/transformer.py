@@ -22,7 +22,7 @@ from softkern._utils.text import plural, quote, quote_list
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError, Remedy
 from softkern.rows import Rows, check_weights
-from softkern.tables.preparation.categories import category_values, encode, order_values
+from softkern.tables.preparation.categories import encode, order_categories
 from softkern.tables.preparation.cells import as_table, require_columns
 from softkern.tables.preparation.formats import NumberFormat, infer_decimal
 from softkern.tables.preparation.imputation import NearestRowImputer
@@ -220,13 +220,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if len(used) < 2:
             raise DataError(f"the table has {plural(len(used), 'row')}; at least two are needed.")
         self.n_features_in_ = table.shape[1]
-        if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
+        if hasattr(X, "columns") and list(X.columns) == list(table.columns):
             self.feature_names_in_ = np.array(table.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        numbers, logs = self._select(used)
-        raw, _ = self._with_codes(numbers, used)
-        self._learn(raw, [*logs, *(None for _ in self.categories_)])
+        raw = self._learn(used)
         prepared = self._prepare(raw, self.missing, 1)
         if len(prepared.values) < 2:
             raise DataError(
@@ -235,7 +233,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 [Remedy("missing", "neighbors"), Remedy("columns")],
             )
         if self.scale == "none":
-            _reject_tiny(prepared.features)
+            extent = prepared.features.max() - prepared.features.min()
+            tiny = extent.index[(extent > 0) & (extent < TINY)].tolist()
+            if tiny:
+                raise DataError(
+                    f"{quote_list(tiny)}: values that differ by less than {TINY:g} are equal to a "
+                    "model. Use another unit or scaling.",
+                    [Remedy("scale", "standard")],
+                )
         rows = len(prepared.features)
         duplicates = rows - len(Rows(prepared.features.to_numpy()).distinct[0])
         if duplicates:
@@ -272,12 +277,15 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
             table = table.set_axis(getattr(self, "feature_names_in_", table.columns), axis=1)
         require_columns(table, self.used_columns_)
-        numbers = read_numbers(
-            table, self.columns_, self.formats_, decimal=self.decimal_, first_row=first_row
-        )
-        raw, notes = self._with_codes(numbers, table)
-        prepared = self._prepare(raw, missing or self.missing, first_row)
-        return replace(prepared, notes=[*prepared.notes, *notes])
+        formats = dict.fromkeys(self.columns_) | self.formats_
+        numbers = read_numbers(table, formats, self.decimal_, first_row)
+        columns, notes = [numbers], []
+        for name, values in self.categories_.items():
+            codes, new = encode(table[name], values)
+            columns.append(codes)
+            notes += new
+        prepared = self._prepare(np.column_stack(columns), missing or self.missing, first_row)
+        return replace(prepared, notes=prepared.notes + notes)
 
     def with_decimal(self, decimal: str) -> Self:
         """Return the preparation for tables with another decimal point."""
@@ -292,59 +300,51 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return self._prepare(self.imputer_.rows(), "refuse", 1)
 
-    def _with_codes(self, numbers: Array, table: pd.DataFrame) -> tuple[Array, list[Note]]:
-        """Append the codes of text columns to the numbers of a table, (n, d). Add notes."""
-        columns, notes = [numbers], []
-        for name, values in self.categories_.items():
-            codes, note = encode(table[name], name, values)
-            columns.append(codes)
-            notes += [note] if note else []
-        return np.column_stack(columns), notes
-
-    def _select(self, table: pd.DataFrame) -> tuple[Array, Logs]:
-        """Choose the features of a table. Return the numeric ones (n, d) and their logarithms."""
-        chosen = {*(table.columns if self.columns is None else self.columns), *self.categories}
-        names = [name for name in table.columns if name in chosen and name not in self.exclude]
-        others = [name for name in names if name not in self.categories]
-        texts = [name for name in names if name in self.categories]
-        self.decimal_ = decimal = self.decimal or infer_decimal(table, others)
-        numeric, formats, notes = find_numbers(
-            table, others, are_required=self.columns is not None, decimal=decimal, dates=self.dates
-        )
-        numbers = read_numbers(table, numeric, formats, decimal=decimal)
-        dates = [name for name, number_format in formats.items() if number_format.date]
-        columns, more = choose_features(
-            numbers, numeric, [*(self.columns or ()), *dates], self.scale == "auto"
-        )
-        numbers = numbers[:, [column.is_feature for column in columns]]
-        logs = [column.signed_log for column in columns if column.is_feature]
-        self.columns_ = [column.name for column in columns if column.is_feature]
-        self.formats_ = {c: formats[c] for c in self.columns_ if c in formats}
-        self.notes_ = [*notes, *more]
-        self.categories_ = {}
-        Z = ColumnScaler.fit(numbers, logs).transform(numbers) if texts else numbers
-        for name in texts:
-            values = order_values(table[name], category_values(table[name], name), Z)
-            self.categories_[name] = values
-            self.notes_.append(Note("category", [name], {"values": values}))
-        if not self.used_columns_:
+    def _learn(self, table: pd.DataFrame) -> Array:
+        """Choose the features of a table. Return them, (n, d), NaN where a cell is missing."""
+        raw, logs = self._choose_columns(table)
+        scaler = ColumnScaler.fit(raw, logs)
+        self.fill_values_ = np.nanmedian(raw, axis=0).tolist()
+        self.categories_, columns = {}, [raw]
+        for name in table.columns:
+            if name in self.categories and name not in self.exclude:
+                values = order_categories(table[name], scaler.transform(raw))
+                codes, _ = encode(table[name], values)
+                columns.append(codes)
+                counts = np.bincount(codes[~np.isnan(codes)].astype(np.intp))
+                self.fill_values_.append(float(counts.argmax()))
+                self.categories_[name] = values
+                self.notes_.append(Note("category", [name], {"values": values}))
+        if not (self.columns_ or self.categories_):
             why = "; ".join(map(str, self.notes_)) or "there is none"
             raise DataError(f"no column to work with: {why}.")
-        return numbers, logs
-
-    def _learn(self, raw: Array, logs: Logs) -> None:
-        """Learn scales and substitutes of missing values from a table's numbers, (n, d)."""
-        self.fill_values_ = np.nanmedian(raw, axis=0).tolist()
-        for j in range(len(self.columns_), raw.shape[1]):
-            codes = raw[~np.isnan(raw[:, j]), j].astype(np.intp)
-            self.fill_values_[j] = float(np.argmax(np.bincount(codes)))
-        robust = ColumnScaler.fit(raw, logs)
-        self.scaler_ = None
+        if self.categories_:
+            raw, logs = np.column_stack(columns), [*logs, *(None for _ in self.categories_)]
+            scaler = ColumnScaler.fit(raw, logs)
+        self.imputer_, self.scaler_ = NearestRowImputer.fit(raw, scaler), scaler
         if self.scale == "standard":
             self.scaler_ = ColumnScaler.fit(raw, logs, "standard")
-        elif self.scale != "none":
-            self.scaler_ = robust
-        self.imputer_ = NearestRowImputer.fit(raw, robust)
+        elif self.scale == "none":
+            self.scaler_ = None
+        return raw
+
+    def _choose_columns(self, table: pd.DataFrame) -> tuple[Array, Logs]:
+        """Choose the numeric features of a table. Return them, (n, d), and their logarithms."""
+        allowed = table.columns if self.columns is None else self.columns
+        others = {*self.exclude, *self.categories}
+        names = [name for name in table.columns if name in allowed and name not in others]
+        self.decimal_ = decimal = self.decimal or infer_decimal(table, names)
+        formats, notes = find_numbers(
+            table, names, are_required=self.columns is not None, decimal=decimal, dates=self.dates
+        )
+        numbers = read_numbers(table, formats, decimal)
+        dates = [name for name, form in formats.items() if form is not None and form.date]
+        required = [*(self.columns or ()), *dates]
+        logs, more = choose_features(numbers, list(formats), required, self.scale == "auto")
+        self.columns_ = list(logs)
+        self.formats_ = {c: form for c in self.columns_ if (form := formats[c]) is not None}
+        self.notes_ = [*notes, *more]
+        return numbers[:, [name in logs for name in formats]], list(logs.values())
 
     def _prepare(self, raw: Array, missing: Missing, first_row: int) -> PreparedTable:
         """Impute and scale the numbers of a table, (n, d), NaN where a cell is missing."""
@@ -362,9 +362,14 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raw = np.where(is_missing, self.fill_values_, raw)
         elif is_missing.any() and self.imputer_ is not None:
             raw = self.imputer_.transform(raw)
-        names = self.get_feature_names_out().tolist()
-        _reject_huge(raw, names, np.flatnonzero(is_used) + first_row)
-        features = pd.DataFrame(raw, columns=pd.Index(names))
+        features = pd.DataFrame(raw, columns=pd.Index(self.get_feature_names_out().tolist()))
+        if raw.size and np.abs(raw).max() > HUGE:
+            i, j = divmod(int(np.argmax(np.abs(raw))), raw.shape[1])
+            row = int(np.flatnonzero(is_used)[i]) + first_row
+            raise DataError(
+                f"'{quote(features.columns[j])}' is {raw[i, j]:.3g} in row {row:,}: distances to "
+                f"values beyond {HUGE:g} overflow. Correct it, or leave the row or column out."
+            )
         values = raw if self.scaler_ is None else self.scaler_.transform(raw)
         return PreparedTable(features, values, is_used, is_missing, self, notes)
 
@@ -386,23 +391,3 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_blank = len(is_missing) - len(counted)
         blank = Note("rows without values", values={"rows": n_blank})
         return [note] * bool(cells) + [blank] * bool(n_blank)
-
-
-def _reject_tiny(features: pd.DataFrame) -> None:
-    extent = (features.max() - features.min()).to_numpy()
-    tiny = features.columns[(extent > 0) & (extent < TINY)].tolist()
-    if tiny:
-        raise DataError(
-            f"{quote_list(tiny)}: values that differ by less than {TINY:g} are equal to a model. "
-            "Use another unit or scaling.",
-            [Remedy("scale", "standard")],
-        )
-
-
-def _reject_huge(values: Array, features: Sequence[str], rows: Array) -> None:
-    if values.size and np.abs(values).max() > HUGE:
-        i, j = divmod(int(np.argmax(np.abs(values))), values.shape[1])
-        raise DataError(
-            f"'{quote(features[j])}' is {values[i, j]:.3g} in row {rows[i]:,}: distances to "
-            f"values beyond {HUGE:g} overflow. Correct it, or leave the row or column out."
-        )

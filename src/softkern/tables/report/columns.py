@@ -101,17 +101,15 @@ def _cross(codes: Array, labels: Array, count: int) -> dict[str, Any]:
     is_present = codes >= 0
     merged, labels_present = _merge_rare(codes[is_present]), labels[is_present]
     width = min(count, MAX_VALUES + 1)
-    numbers = np.unique(labels)
-    numbers = np.concatenate([numbers[numbers >= 0], numbers[numbers < 0]])  # no cluster comes last
-    listed = numbers[:MAX_CLUSTERS].tolist()
+    numbers = sorted(np.unique(labels).tolist(), key=lambda k: (k < 0, k))  # no cluster comes last
+    listed = numbers[:MAX_CLUSTERS]
     cross = [np.bincount(merged[labels_present == k], minlength=width).tolist() for k in listed]
     is_both = len(np.unique(labels_present)) > 1 and len(np.unique(codes[is_present])) > 1
-    ari = adjusted_rand_score(codes[is_present], labels_present) if is_both else None
     return {
         "counts": np.bincount(merged, minlength=width).tolist(),
         "missing": int((~is_present).sum()),
         "clusters": listed,
         "cross": cross,
         "moreClusters": len(numbers) - len(listed),
-        "ari": None if ari is None else float(ari),
+        "ari": adjusted_rand_score(codes[is_present], labels_present) if is_both else None,
     }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softkern.metrics import strength
+from softkern.models import spectral_search as strength
 
 
 def test_membership_strength_is_the_mean_of_means():
@@ -45,9 +45,6 @@ def test_line_fit_is_one_for_lines_and_zero_for_a_cloud():
 
 def test_local_maxima():
     surface = np.array([[1, 0, 3, 0], [0, 0, 0, np.nan], [5, 0, 2, 1.0]])
-    assert np.argwhere(strength.local_maxima(surface)).tolist() == [
-        [0, 0],
-        [0, 2],
-        [2, 0],
-        [2, 2],
-    ]
+    ones = np.ones_like(surface)
+    search = strength.SpectralSearch(np.arange(3), [None] * 4, ones, surface, ones, ones)
+    assert np.argwhere(search.is_maximum).tolist() == [[0, 0], [0, 2], [2, 0], [2, 2]]
