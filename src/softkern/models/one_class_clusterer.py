@@ -81,6 +81,8 @@ class OneClassClusterer(CenterClusterer):
         check_semidefinite(operator)
         self._choose_scales(operator, weight)
         solution = self._best_of_starts(operator, weight)
+        margins = replace(solution.centers.margins, weights=None, solution=None)  # frees the dual
+        solution = replace(solution, centers=replace(solution.centers, margins=margins))
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
         centers, distances = solution.centers, solution.geometry.distances

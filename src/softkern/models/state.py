@@ -55,7 +55,7 @@ MODELS = {
 CLASSES = {
     **{kind.__name__: _path(kind) for kind in KERNELS},
     "AlphaTree": "density_tree.tree:AlphaTree",
-    "Candidate": "planning.prices:Candidate",
+    "Candidate": "planning.engines:Candidate",
     "Coordinates": "splitting.coordinates:Coordinates",
     "Cost": "operators.work:Cost",
     "ColumnScaler": "tables.preparation.scaling:ColumnScaler",
