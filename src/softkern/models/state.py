@@ -85,9 +85,7 @@ FILE_NAMES = {path: name for name, path in CLASSES.items()}
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 MOST_LETTERS = 2**26  # characters that an array of texts may hold
 SPARSE = {
-    f"{name}_{kind}": getattr(sp, f"{name}_{kind}")
-    for name in ("csr", "csc")
-    for kind in ("array", "matrix")
+    kind.__name__: kind for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)
 }
 
 
