@@ -271,8 +271,10 @@ def _build_model(estimator: str, params: dict[str, Any], fitted: dict[str, Any])
         names, specs = stored_names(kind), fitted_specs(kind)
         attributes = {names.get(stored, stored): value for stored, value in fitted.items()}
         validate_state(kind, attributes)
-        older = {name: None for name, spec in specs.items() if spec.optional and spec.nullable}
-        vars(model).update(older | attributes)  # files of older versions lack some
+        # files of older versions lack some private attributes
+        lacking = [name for name, spec in specs.items() if spec.optional and spec.nullable]
+        older = {name: None for name in lacking if name.startswith("_")}
+        vars(model).update(older | attributes)
         model._check_state()
     return model
 
