@@ -47,7 +47,7 @@ FIT_ATTRIBUTES: dict[str, Spec] = {
     "n_iter_": Number(low=0, whole=True),
     "converged_": Typed(bool | np.bool_),
     "objective_": Number(finite=False),
-    "history_": Typed(dict[str, list[float]]),
+    "history_": Typed(dict[str, list[float]], "a dictionary of lists of numbers"),
 }
 
 
