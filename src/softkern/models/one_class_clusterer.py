@@ -26,9 +26,9 @@ from softkern.operators.base import Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Margins, Mixture
-from softkern.solvers.alternate import alternate, best_of
+from softkern.solvers.alternate import alternate
 from softkern.solvers.dual import OneClassCenters
-from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass, sort_by_mass
+from softkern.solvers.initialization import INITS, k_means_mass, least_scattered, sort_by_mass
 from softkern.solvers.steps import Solution
 
 LEAST_WIDTH = 1e-6  # of a cluster, squared, relative to the mean squared distance of samples
@@ -128,7 +128,7 @@ class OneClassClusterer(CenterClusterer):
         is_last = part is operator and (len(masses) == 1 or self._is_annealed)
         tol = self.tol if is_last else STARTS_TOL * self.tol
         ends = (self._run_start(part, rule, start, counts, tol) for start in starts)
-        best = best_of(ends, lambda end: _scatter(end, counts), SAME_SCATTER)
+        best = least_scattered(ends, counts)
         if is_last or (part is operator and not best.converged):
             return best
         if part is operator:
@@ -218,11 +218,3 @@ class OneClassClusterer(CenterClusterer):
             "another initialization.",
             CollapseWarning,
         )
-
-
-def _scatter(solution: Solution, weight: Array) -> float:
-    """Return Σ w z D², which initializations are compared by.
-
-    The objective f_LL of a mixture is high where a cluster is about to vanish.
-    """
-    return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))

@@ -263,7 +263,7 @@ def is_small(problem: ProblemSize) -> bool:
         and values * (1 + problem.n_vectors) <= SMALL_MULTIPLICATIONS
         and problem.kernel.takes_points
         and tuple(ENGINES) == BUILT_IN
-        and exact_engine(problem) is not ENGINES["features"]
+        and ENGINES["features"].operator.unsupported_reason(problem) is not None
     )
 
 
