@@ -132,14 +132,12 @@ class Plan:
     @property
     def prediction_seconds(self) -> float:
         """Expected time of the same product for as many new points."""
-        engine = ENGINES.get(self.engine)
-        if engine is not None and engine.predicts:
+        if self.engine not in ENGINES or ENGINES[self.engine].predicts:
             return self.product_seconds
-        exact = exact_engine(self.problem)
-        for candidate in self.candidates:
-            if candidate.engine == exact.name and candidate.cost is not None:
-                return candidate.cost.product * candidate.speed
-        return exact.cost(self.problem).product * exact.speed()
+        name = exact_engine(self.problem).name
+        exact = next(c for c in self.candidates if c.engine == name)
+        assert exact.cost is not None
+        return exact.cost.product * exact.speed
 
     def build(self, X: Any, sample_weight: Any = None, random_state: Any = 0) -> KernelOperator:
         """Build the operator for the data (n, d) that the plan was made for.
