@@ -163,7 +163,7 @@ def best_fuzzy(
 ) -> Solution:
     """Return the best of loosely converged runs of a fuzzy rule, with the largest cluster first.
 
-    It runs on the operator's surrogate if there is one, which the geometry is of.
+    The runs use the operator's surrogate if there is one, and so does the geometry.
     """
     operator, rule = operator.surrogate or operator, Rule(memberships, Mean())
     generator = np.random.RandomState(seed)
