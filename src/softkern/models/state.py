@@ -42,7 +42,7 @@ MODELS = {
     "AutoClustering": "models.auto:AutoClustering",
     "FuzzyCMeans": "models.fuzzy:FuzzyCMeans",
     "KernelSpectralClustering": "models.spectral:KernelSpectralClustering",
-    "OneClassKMeans": "models.one_class_k_means:OneClassKMeans",
+    "OneClassKMeans": "models.one_class_clusterer:OneClassKMeans",
     "OneClassMixture": "models.one_class_mixture:OneClassMixture",
     "OneClassPCM": "models.one_class_pcm:OneClassPCM",
     "OutlierFuzzyCMeans": "models.fuzzy:OutlierFuzzyCMeans",

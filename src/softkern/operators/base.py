@@ -147,9 +147,9 @@ class KernelProducts(ABC):
 class KernelOperator(KernelProducts):
     """The symmetric matrix K of kernel values between the rows of X, as something to multiply.
 
-    A subclass implements `_product`, sets `engine`, and overrides what differs, such as
-    `_cross_product`. Further parameters of its constructor are options that
-    `plan(engine_params=...)` passes on.
+    A subclass implements `_product` and `_cross_product`, sets `engine`, and overrides what
+    differs. Further parameters of its constructor are options that `plan(engine_params=...)` passes
+    on.
 
     Parameters
     ----------
@@ -193,11 +193,9 @@ class KernelOperator(KernelProducts):
         if reason:
             raise ValueError(f"engine={self.engine!r} cannot be used here: {reason}.")
 
-    # What an operator implements, beside `_product`
-
+    @abstractmethod
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         """K(X_new, X) @ A, (m, c), for checked arguments."""
-        return blocked_product(self.kernel, X_new, self.X, A)
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:

@@ -7,8 +7,9 @@ import typer
 
 from softkern.exceptions import Remedy
 from softkern.tables.cli import options, run
+from softkern.tables.cli.commands import command
 from softkern.tables.cli.errors import spell_option
-from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, command, option
+from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, option
 from softkern.tables.io import Format
 
 
@@ -22,8 +23,8 @@ class Extended(AnalyzeSettings):
 def call(settings, *arguments):
     app, received = typer.Typer(), []
 
-    def keep(settings):
-        received.append(settings)
+    def keep():
+        return received.append
 
     command(app, settings)(keep)
     typer.main.get_command(app).main(list(arguments), standalone_mode=False)
@@ -38,11 +39,11 @@ def test_a_new_option_needs_only_a_field(capsys):
 
 
 @pytest.mark.parametrize("settings", [AnalyzeSettings, ScoreSettings])
-def test_options_reach_their_group(settings):
+def test_options_of_shared_classes_reach_the_settings(settings):
     given = ["m"] if settings is ScoreSettings else []
     found = call(settings, *given, "data.csv", "-o", "out", "--na", "?", "--na", "-", "--join")
-    assert found.read.na == ["?", "-"]
-    assert found.output.join
+    assert found.na == ["?", "-"]
+    assert found.join
     with pytest.raises(AttributeError):
         found.data = "other.csv"
 

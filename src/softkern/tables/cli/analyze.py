@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 import warnings
 import webbrowser
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,19 +18,18 @@ from sklearn.base import clone
 
 from softkern._utils.text import plural, quote
 from softkern.files import save
-from softkern.fitted import as_sample_of
+from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker
 from softkern.rows import row_slices
 from softkern.tables.cli.errors import OutputError
-from softkern.tables.cli.job import STDIN, Clock, Job, open_source
+from softkern.tables.cli.job import STDIN, Job, digest_of, open_source
 from softkern.tables.cli.models import make
-from softkern.tables.cli.options import AnalyzeSettings, OutputOptions, ScoreSettings
+from softkern.tables.cli.options import AnalyzeSettings, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.parts import FrameReader, Parts, Summary
 from softkern.tables.cli.points import joined, points_table, with_blanks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results import Result, fit_messages, print_choice, print_result
-from softkern.tables.cli.run_record import make_record, page_details
 from softkern.tables.cli.table_input import TableInput, joined_name, read_input
 from softkern.tables.cli.writing import write_chunks, write_json
 from softkern.tables.explain import Explainer
@@ -39,6 +40,9 @@ from softkern.tables.preparation.model import attach_preparation
 
 MODEL, PAGE, RECORD, CLUSTERS = "model.safetensors", "report.html", "run.json", "clusters.csv"
 TOP_NAME = "outliers.csv"  # the strongest outliers of a table in parts, with their ranks
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
+# fields for readers who know the methods; run.json always has them
+DETAILS = {"model": {"parameters"}, "result": {"bandwidth", "iterations", "converged"}}
 
 
 def analyze(settings: AnalyzeSettings) -> None:
@@ -47,15 +51,15 @@ def analyze(settings: AnalyzeSettings) -> None:
         raise OutputError(
             "report.html needs bokeh: pip install 'softkern[report]', or give --no-report."
         )
-    printer = Printer(settings.output.quiet)
+    printer = Printer(settings.quiet)
     # with --verbose, models print their own steps
     with nullcontext() if settings.verbose else printer.stages():
-        parts = Parts.of(settings.data, settings.output)
+        parts = Parts.of(settings)
         if parts is not None:
             _analyze(_sample_job(settings, parts, printer))
-            return
-        with open_source(settings.data) as source:
-            _analyze(Job(settings, source.open, printer, Clock()))
+        else:
+            with open_source(settings.data) as source:
+                _analyze(Job(settings, source.open, printer))
 
 
 def _sample_job(settings: AnalyzeSettings, parts: Parts, printer: Printer) -> Job:
@@ -65,14 +69,14 @@ def _sample_job(settings: AnalyzeSettings, parts: Parts, printer: Printer) -> Jo
     printer.line(f"{data}: {parts.kind}")
     printer.line(f"{plural(len(table), 'row')} are analyzed; all are scored by the model")
     sample = partial(FrameReader, f"the sample of {data}", parts.pieces[0].kind, table)
-    return Job(settings, sample, printer, Clock(), parts, numbers)
+    return Job(settings, sample, printer, parts, numbers)
 
 
 def _analyze(job: Job) -> None:
     settings, printer, parts = job.settings, job.printer, job.parts
     points = [f"points.{settings.points or 'csv'}"] if parts is None else [*parts.names, TOP_NAME]
     names = [*points, CLUSTERS, MODEL, *([PAGE] if settings.report else []), RECORD]
-    with results_folder(settings.out, names, settings.output.force) as folder:
+    with results_folder(settings.out, names, settings.force) as folder:
         data = read_input(job)
         result = _explain(job, data, *_fit(job, data))
         joined_names, whole = _write(job, folder, data, result, points[-1])
@@ -131,7 +135,7 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
         places = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
         explained = explainer.explain(view, scores, ranks, places)
         clusters = describe(data.to_describe(), ranks["label"].to_numpy())
-    wide = job.settings.output.all_memberships
+    wide = job.settings.all_memberships
     points = points_table(ranks, scores.memberships, data.rows, data.ids, wide, explained)
     return Result(model, warned, ranks, explainer, explained, clusters, points)
 
@@ -140,8 +144,8 @@ def _write(
     job: Job, folder: Path, data: TableInput, result: Result, points_name: str
 ) -> tuple[list[str], Summary | None]:
     """Write all files. Return those of --join, and the results of all rows of a table in parts."""
-    settings, output, clock = job.settings, job.settings.output, job.clock
-    write = partial(write_chunks, raw_text=output.raw_text)
+    settings, clock = job.settings, job.clock
+    write = partial(write_chunks, raw_text=settings.raw_text)
     joined_names, whole, points = [], None, result.points
     with clock.step("model"):
         save(
@@ -149,7 +153,7 @@ def _write(
             folder / MODEL,
             contamination=settings.contamination,
             id=data.id,
-            reading=asdict(settings.read.format),
+            reading=asdict(settings.format),
         )
     with clock.step("points"):
         if job.parts is not None:
@@ -157,27 +161,25 @@ def _write(
                 model=folder / MODEL,
                 data=settings.data,
                 id=data.id,
-                output=OutputOptions(all_memberships=output.all_memberships),
-                read=settings.read,
+                all_memberships=settings.all_memberships,
             )
             whole = job.parts.score(folder, scoring, points)
             points = whole.ranked_top()
         write([points], str(folder / points_name))
         write([result.clusters], str(folder / CLUSTERS))
-    if output.join:
-        with clock.step("join"), job.open_table(settings.read.format) as again:
+    if settings.join:
+        with clock.step("join"), job.open_table(settings.format) as again:
             joined_names = [joined_name(settings, data.reader)]
             rows = again.rows_at_once()
             filled = with_blanks(points, range(1, len(data.table) + 1))
             results = (filled.iloc[part] for part in row_slices(len(filled), rows))
             tables = joined(again, results, rows)
             write(tables, str(folder / joined_names[0]), style=again.style)
-    found = Summary.of(result.ranks)
-    record = make_record(job, data, result.model, result.warnings, found, whole)
+    record = _record(job, data, result, whole)
     if settings.report:
         with clock.step("report"):
             _write_page(
-                settings, folder / PAGE, data, result, page_details(record, settings.verbose)
+                settings, folder / PAGE, data, result, _page_details(record, settings.verbose)
             )
     record["seconds"] = {**clock.seconds, "total": clock.total()}
     write_json(record, folder / RECORD)
@@ -205,3 +207,70 @@ def _write_page(
         notes=data.notes,
         random_state=settings.seed,
     )
+
+
+# Record
+
+
+def _record(job: Job, data: TableInput, result: Result, whole: Summary | None) -> dict[str, Any]:
+    """Return the content of run.json. `whole` are the results of all rows of a table in parts."""
+    settings, model, found = job.settings, result.model, Summary.of(result.ranks)
+    parameters = model.get_params(deep=False)
+    del parameters["verbose"]
+    record = {
+        "started": job.clock.started.isoformat(timespec="seconds"),
+        "input": {
+            "file": settings.data,
+            "digest": digest_of(settings.data),
+            "kind": data.reader.kind,
+            "rows": len(data.table) if whole is None else whole.rows,
+            "columns": data.table.shape[1],
+            "notes": data.notes,
+        },
+        "preparation": {
+            "rows": len(data.prepared.values),
+            "features": data.prepared.features.columns.tolist(),
+            "scale": settings.scale,
+            "missing": settings.missing,
+        },
+        "model": {
+            "name": settings.model,
+            "estimator": type(model).__name__,
+            "parameters": parameters,
+            "clusters": "auto" if settings.clusters is None else settings.clusters,
+            "contamination": settings.contamination,
+        },
+        "seed": settings.seed,
+        "result": {
+            "clusters": len(found.sizes),
+            **found.counts(),
+            "bandwidth": getattr(model, "bandwidth_", None),
+            "iterations": getattr(model, "n_iter_", None),
+            "converged": getattr(model, "converged_", None),
+        },
+        "plan": str(model.plan_),
+        "versions": _versions(),
+        "seconds": dict(job.clock.seconds),
+    }
+    if whole is not None:
+        record["all_rows"] = {"rows": whole.rows, **whole.counts(), "notes": whole.notes}
+    return record | {"warnings": result.warnings, "choice": choice_of(model)}
+
+
+def _page_details(record: dict[str, Any], verbose: bool) -> dict[str, Any]:
+    """Return what the page shows: no choice, which it has elsewhere, and without `verbose` less."""
+    hidden = {"choice"} if verbose else {"choice", "plan"}
+    shown = {name: part for name, part in record.items() if name not in hidden}
+    for name, details in () if verbose else DETAILS.items():
+        shown[name] = {key: value for key, value in record[name].items() if key not in details}
+    return shown
+
+
+def _versions() -> dict[str, str]:
+    found = {"softkern": version("softkern"), "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

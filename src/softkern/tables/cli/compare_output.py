@@ -81,22 +81,29 @@ def write_changes(settings: CompareSettings, found: Changes, folder: Path) -> No
 
 
 def write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
-    """Write compare.html."""
-    from softkern.tables.report.templates import Part, write_comparison
+    """Write compare.html, one self-contained page without scripts. All text is escaped."""
+    from softkern.tables.report.templates import asset, template
 
     points, head = found.points, ["column", "distance", "drift", "change"]
-    drift: list[list[str | float]] = [
-        [quote(one.column), one.distance, one.drift, describe_drift(one)] for one in found.drift
+    drift = [  # numbers from 0 to 1 are drawn as bars
+        (quote(one.column), one.distance, one.drift, describe_drift(one)) for one in found.drift
     ]
     row_head, rows = _row_lines(points, ON_PAGE)
-    shown = f"{len(rows):,} of {len(points.rows):,}"
+    shown = f"{len(rows):,} of {len(points.rows):,}; all are in changes.csv"
     parts = [
-        Part("Clusters", CLUSTER_HEAD, _cluster_lines(points), _agreement(points)),
-        Part("Drift by column", head, drift, DISTANCE_HELP),
-        Part("Changed rows", row_head, rows, f"{shown}; all are in changes.csv"),
+        ("Clusters", CLUSTER_HEAD, _cluster_lines(points), _agreement(points)),
+        ("Drift by column", head, drift, DISTANCE_HELP),
+        ("Changed rows", row_head, rows, shown),
     ]
-    title = f"{quote(settings.before)} and {quote(settings.after)}"
-    write_comparison(path, title, found.summary(), found.notes, parts)
+    names = ("heading", "head", "rows", "help")
+    page = template("comparison.html").render(
+        title=f"{quote(settings.before)} and {quote(settings.after)}",
+        lead=found.summary(),
+        notes=found.notes,
+        parts=[dict(zip(names, part, strict=True)) for part in parts],
+        style=asset("style.css"),
+    )
+    path.write_text(page, encoding="utf-8", errors="replace")
 
 
 def print_changes(printer: Printer, found: Changes) -> None:

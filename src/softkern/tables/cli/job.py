@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -99,6 +99,6 @@ class Job:
     settings: AnalyzeSettings
     open_table: Callable[[Format], Reader]
     printer: Printer
-    clock: Clock
     parts: Parts | None = None
     row_numbers: Any = None
+    clock: Clock = field(default_factory=Clock)

@@ -1,8 +1,8 @@
 """The options of the commands, each declared once as a field of a settings class.
 
-Options that belong together form a group, and a settings class may hold groups. `command` turns
-such a class into a command of the program: every field becomes an option with the field's name,
-and the function receives one immutable object. To add an option, add a field.
+Options of several commands are fields of a class from which the settings inherit. A command is
+declared by such a class (`softkern.tables.cli.commands`): every field becomes an option with its
+name, and the command receives one immutable object. To add an option, add a field.
 """
 # ruff: noqa: RUF009 - functions that return fields declare them
 
@@ -11,15 +11,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
-    ClassVar,
     Literal,
-    TypeVar,
     get_args,
     get_type_hints,
 )
@@ -34,13 +32,11 @@ if TYPE_CHECKING:
     from softkern.tables.io import Format
 
 
-Settings = TypeVar("Settings")
 Parser = Callable[[Any], Any]
 Scale = Literal["auto", "none", "standard", "robust"]
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 PointsFormat = Literal["csv", "xlsx", "jsonl", "parquet"]
 STDOUT = "-"
-OUT = ("--out", "-o")
 MOST = 10**9
 
 
@@ -124,22 +120,26 @@ def option(
     parser: Parser | None = None,
     metavar: str | None = None,
     *,
-    names: tuple[str, ...] = (),
+    short: str | None = None,
     default: Any = None,
     choices: Sequence[str] = (),
 ) -> Any:
-    """Return a field that is an option; `names` are its spellings, by default the field's name."""
+    """Return a field that is an option. `short` is its spelling with one letter."""
     if choices:
         parser, metavar = choice_parser(choices), "|".join(choices)
     info = typer.Option(
-        *names,
         parser=parser,
         metavar=metavar,
         help=help,
         autocompletion=(lambda: list(choices)) if choices else None,
         show_default=default is not MISSING,
     )
-    return field(default=default, metadata={"typer": info})
+    return field(default=default, metadata={"typer": info, "short": short})
+
+
+def flag(help: str, short: str | None = None) -> Any:
+    """Return a field that is a switch, off by default."""
+    return option(help, short=short, default=False)
 
 
 def argument(help: str, parser: Parser | None = None, metavar: str | None = None) -> Any:
@@ -148,37 +148,19 @@ def argument(help: str, parser: Parser | None = None, metavar: str | None = None
     return field(metadata={"typer": info})
 
 
-def flag(help: str, *names: str, default: bool | None = False) -> Any:
-    """Return a field that is a switch."""
-    return option(help, names=names, default=default)
-
-
-def _data() -> Any:
-    return argument(
-        "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
-        "folder or a pattern of Parquet or NPY files; - for standard input."
-    )
-
-
-def _id() -> Any:
-    return option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """How a table is written, where this is not to be detected."""
 
-    PANEL: ClassVar = "Reading text and workbooks"  # heading of these options in the help
+    PANEL = "Reading text and workbooks"  # heading of these options in the help
 
     separator: str | None = option("Field separator (default: detected).", parse_separator, "CHAR")
     decimal: str | None = option("Decimal point (default: detected).", parse_decimal, ".|,")
     encoding: str | None = option(
         "Text encoding (default: byte order mark, else UTF-8, else cp1252)."
     )
-    header: bool | None = flag(
-        "Whether the first line names the columns (default: yes, unless it is all numbers).",
-        "--header/--no-header",
-        default=None,
+    header: bool | None = option(
+        "Whether the first line names the columns (default: yes, unless it is all numbers)."
     )
     skip_rows: int | None = option("Lines above the header (default: detected).", LINES, "N")
     skip_footer: int | None = option(
@@ -188,7 +170,7 @@ class ReadOptions:
         "Sheet of a workbook (default: the first with content).", metavar="NAME|N"
     )
     na: list[str] | None = option("Additional word for a missing value.", metavar="WORD")
-    skip_bad_lines: bool = flag("Skip lines with too many fields.", "--skip-bad-lines")
+    skip_bad_lines: bool = flag("Skip lines with too many fields.")
 
     def __post_init__(self) -> None:
         """Check that the separator differs from the decimal point."""
@@ -200,7 +182,7 @@ class ReadOptions:
         """The options as the readers take them."""
         from softkern.tables.io import Format
 
-        options = asdict(self)
+        options = {one.name: getattr(self, one.name) for one in fields(ReadOptions)}
         return Format(missing=tuple(options.pop("na") or ()), **options)
 
 
@@ -208,38 +190,37 @@ class ReadOptions:
 class RunOptions:
     """Options of all commands that write files."""
 
-    force: bool = flag("Replace existing files.", "--force", "-f")
-    quiet: bool = flag("Print only errors.", "--quiet", "-q")
+    force: bool = flag("Replace existing files.", "-f")
+    quiet: bool = flag("Print only errors.", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutputOptions(RunOptions):
-    """How results are written, by `analyze` and `score`."""
+class TableOptions(RunOptions, ReadOptions):
+    """The table of `analyze` and `score`, and how its results are written."""
 
-    join: bool = flag("Also write the table itself with the result columns.", "--join")
+    data: str = argument(
+        "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
+        "folder or a pattern of Parquet or NPY files; - for standard input."
+    )
+    id: str | None = option("Column that identifies the rows.", metavar="COLUMN")
+    join: bool = flag("Also write the table itself with the result columns.")
     scheduler: str | None = option(
         "Dask scheduler to compute on, e.g. tcp://host:8786 (Parquet and NPY only).",
         metavar="ADDRESS",
     )
-    all_memberships: bool = flag(
-        "Write one column per cluster even for more than 20 clusters.", "--all-memberships"
-    )
-    raw_text: bool = flag(
-        "Do not escape text such as =1+1, which spreadsheets would execute.", "--raw-text"
-    )
+    all_memberships: bool = flag("Write one column per cluster even for more than 20 clusters.")
+    raw_text: bool = flag("Do not escape text such as =1+1, which spreadsheets would execute.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnalyzeSettings:
+class AnalyzeSettings(TableOptions):
     """Settings of `softkern analyze`."""
 
-    data: str = _data()
-    out: Path = option("Folder for the results.", names=OUT, default=MISSING)
+    out: Path = option("Folder for the results.", short="-o", default=MISSING)
     columns: list[str] | None = option(
         "Columns to use (default: all numeric columns).", metavar="A,B,…"
     )
     exclude: list[str] | None = option("Columns to leave out.", metavar="A,B,…")
-    id: str | None = _id()
     scale: Scale = option(
         "auto: logarithms of skewed columns, all columns in robust units.",
         default="auto",
@@ -251,7 +232,7 @@ class AnalyzeSettings:
         choices=get_args(Missing),
     )
     categories: list[str] | None = option("Text columns with few values to use.", metavar="A,B,…")
-    dates: bool = flag("Use date columns, as days.", "--dates")
+    dates: bool = flag("Use date columns, as days.")
     model: str = option(
         "Which model to use; see softkern models.", default="auto", choices=tuple(MODELS)
     )
@@ -267,38 +248,31 @@ class AnalyzeSettings:
         "Format of the tables (default: csv; with --join that of the input).",
         choices=get_args(PointsFormat),
     )
-    report: bool = flag("Write report.html.", default=True)
-    open: bool = flag("Open report.html in the browser when it is finished.", "--open")
-    verbose: bool = flag(
-        "Also print details: compared models, iterations, memory.", "--verbose", "-v"
-    )
-    output: OutputOptions = OutputOptions()
-    read: ReadOptions = ReadOptions()
+    report: bool = option("Write report.html.", default=True)
+    open: bool = flag("Open report.html in the browser when it is finished.")
+    verbose: bool = flag("Also print details: compared models, iterations, memory.", "-v")
 
     def __post_init__(self) -> None:
         """Check that there will be a page to open."""
+        super().__post_init__()
         if self.open and not self.report:
             raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreSettings:
+class ScoreSettings(TableOptions):
     """Settings of `softkern score`."""
 
     model: Path = argument("model.safetensors of softkern analyze.")
-    data: str = _data()
     out: str = option(
         "File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.",
-        names=OUT,
+        short="-o",
         default=STDOUT,
     )
-    id: str | None = _id()
     missing: Missing | None = option(
         "Default: as in the analysis; drop leaves such rows blank.", choices=get_args(Missing)
     )
     chunk: int | None = option("Rows to read at a time.", COUNT, "ROWS")
-    output: OutputOptions = OutputOptions()
-    read: ReadOptions = ReadOptions()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,7 +285,7 @@ class CompareSettings(RunOptions):
         "input."
     )
     out: Path | None = option(
-        "Folder for a page, changes.csv, drift.csv and compare.json.", names=OUT
+        "Folder for a page, changes.csv, drift.csv and compare.json.", short="-o"
     )
 
 
@@ -326,47 +300,25 @@ class PlanSettings:
     memory: float | None = option("Memory limit in GiB.", number_parser(float, 0, MOST, 8), "GIB")
 
 
-def command(
-    app: typer.Typer, settings: type[Settings]
-) -> Callable[[Callable[[Settings], None]], Callable[[Settings], None]]:
-    """Return a decorator that makes a command of a function of one settings object."""
-    parameters = _parameters(settings)
+@dataclass(frozen=True, kw_only=True)
+class DemoSettings:
+    """Settings of `softkern demo`."""
 
-    def decorate(function: Callable[[Settings], None]) -> Callable[[Settings], None]:
-        def run(**values: Any) -> None:
-            function(_build(settings, values))
-
-        paragraphs = (inspect.getdoc(function) or "").split("\n\n")
-        run.__doc__ = "\n\n".join(" ".join(lines.split()) for lines in paragraphs)
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        app.command(function.__name__)(run)
-        return function
-
-    return decorate
+    out: Path = option("Folder for the results.", short="-o", default=Path("demo"))
 
 
-def _parameters(settings: Any) -> list[inspect.Parameter]:
-    """Return one keyword parameter per field, groups included."""
+def parameters(settings: type) -> list[inspect.Parameter]:
+    """Return one keyword parameter per field, those of shared classes last."""
     found, hints = [], get_type_hints(settings)
-    for one in fields(settings):
-        if is_dataclass(one.default):
-            found += _parameters(type(one.default))
-            continue
-        info = one.metadata["typer"]
-        info.rich_help_panel = getattr(settings, "PANEL", None)
-        default = inspect.Parameter.empty if one.default is MISSING else one.default
-        kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hints[one.name], info]
-        found.append(inspect.Parameter(one.name, kind, default=default, annotation=typed))
+    by_name = {one.name: one for one in fields(settings)}
+    for owner in settings.__mro__:
+        for name in inspect.get_annotations(owner):
+            default, metadata = by_name[name].default, by_name[name].metadata
+            info, short = metadata["typer"], metadata.get("short")
+            if short or default is False:  # without --no-NAME, which typer adds to a bare switch
+                info.param_decls = tuple(filter(None, (f"--{name.replace('_', '-')}", short)))
+            info.rich_help_panel = vars(owner).get("PANEL")
+            default = inspect.Parameter.empty if default is MISSING else default
+            kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hints[name], info]
+            found.append(inspect.Parameter(name, kind, default=default, annotation=typed))
     return found
-
-
-def _build(settings: Any, values: dict[str, Any]) -> Any:
-    """Return the settings object with these values, groups included."""
-    return settings(
-        **{
-            one.name: _build(type(one.default), values)
-            if is_dataclass(one.default)
-            else values[one.name]
-            for one in fields(settings)
-        }
-    )

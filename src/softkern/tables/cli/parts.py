@@ -29,7 +29,7 @@ from softkern.dask.rows import SUBSAMPLE_ROWS
 from softkern.files import replacing
 from softkern.rows import lowest_numbers, row_slices
 from softkern.tables.cli.errors import OutputError
-from softkern.tables.cli.options import OutputOptions, ScoreSettings
+from softkern.tables.cli.options import ScoreSettings, TableOptions
 from softkern.tables.cli.scorer import RANKS, SavedModel, Scorer
 from softkern.tables.cli.writing import write_chunks
 from softkern.tables.io import Format, Reader, TableError, unique_names
@@ -156,9 +156,10 @@ class Parts:
     scheduler: str | None = None  # address of a Dask scheduler
 
     @classmethod
-    def of(cls, data: str, output: OutputOptions) -> Parts | None:
+    def of(cls, settings: TableOptions) -> Parts | None:
         """Return the parts of a folder, a pattern or a file too large for memory, else None."""
-        files, scheduler = find_files(data), output.scheduler
+        data, scheduler = settings.data, settings.scheduler
+        files = find_files(data)
         if files is None:
             if scheduler is not None:
                 raise TableError(
@@ -175,7 +176,7 @@ class Parts:
             raise TableError(
                 "tables in parts, or larger than memory, need Dask: pip install 'softkern[dask]'."
             )
-        if output.join:
+        if settings.join:
             raise OutputError("--join is for single tables, not for tables in parts.")
         return parts
 
@@ -251,7 +252,7 @@ def _score(
 ) -> Summary:
     """Score one piece into a file, which appears when it is complete."""
     saved = _load(settings.model, os.stat(settings.model).st_mtime_ns)
-    reader = piece.reader(saved.format(settings.data, settings.read.format))
+    reader = piece.reader(saved.format(settings.data, settings.format))
     scorer = Scorer(saved, reader, settings, first_row=piece.start + 1)
     summaries: list[Summary] = []
 

@@ -66,7 +66,7 @@ def print_result(printer: Printer, result: Result, settings: AnalyzeSettings) ->
     if verbose:
         _print_memberships(printer, ranks)
     printer.notes(_doubts(settings.clusters, ranks))
-    wide = settings.output.all_memberships
+    wide = settings.all_memberships
     if verbose and not has_all_columns(result.model.memberships_, wide):
         printer.notes(["points has no column for every cluster; see --all-memberships"])
 

@@ -93,7 +93,7 @@ class Scorer:
             saved.model, reader.columns, reader.decimal or "."
         )
         check_columns(preparation, reader)
-        decimal = settings.read.decimal
+        decimal = settings.decimal
         self.preparation = preparation if decimal is None else preparation.with_decimal(decimal)
         self.identifier = saved.identifier(reader, settings.id)
         self.ranker = Ranker(self.model, contamination=saved.metadata.get("contamination"))
@@ -129,7 +129,7 @@ class Scorer:
             explained = self.explainer.explain(view_prepared(prepared), points, ranks, flagged)
         ranks = ranks.drop(columns=list(RANKS))
         numbers = first_row + (places if len(places) else np.array([-1]))  # -1: in no row
-        wide = self.settings.output.all_memberships
+        wide = self.settings.all_memberships
         scores = points_table(ranks, points.memberships, numbers, None, wide, explained)
         if len(places) < max(len(chunk), 1):  # a table without blanks is written faster
             scores = with_blanks(scores, range(first_row, first_row + len(chunk)))

@@ -33,13 +33,7 @@ class TableInput:
     prepared: PreparedTable
     notes: list[str]  # on how the table was read and prepared
     shown: tuple[str, str] | None  # features that the page draws first
-    row_numbers: Any = None  # for a sample: numbers of its rows among all, (n,)
-
-    @property
-    def rows(self) -> Any:
-        """Numbers of the used rows. The table's first row is 1."""
-        used = np.flatnonzero(self.prepared.is_used)
-        return (used if self.row_numbers is None else self.row_numbers[used]) + 1
+    rows: Any  # numbers of the used rows; the table's first row is 1, (n,)
 
     @property
     def used(self) -> pd.DataFrame:
@@ -72,7 +66,7 @@ class TableInput:
 def read_input(job: Job) -> TableInput:
     """Read the table, choose its columns and prepare them. Print what was done."""
     settings = job.settings
-    with job.clock.step("read"), job.open_table(settings.read.format) as reader:
+    with job.clock.step("read"), job.open_table(settings.format) as reader:
         identifier = reader.identifier(settings.id)
         categories = split_names(settings.categories, reader.columns)
         table = reader.read(text=[] if identifier is None else [identifier], words=categories)
@@ -80,8 +74,8 @@ def read_input(job: Job) -> TableInput:
     job.printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     excluded = _excluded(settings, identifier, table, notes)
-    if settings.output.join:
-        check_free(settings.out / joined_name(settings, reader), settings.output.force)
+    if settings.join:
+        check_free(settings.out / joined_name(settings, reader), settings.force)
     with job.clock.step("prepare"):
         columns = settings.columns
         prepared = TablePreparation(
@@ -95,13 +89,15 @@ def read_input(job: Job) -> TableInput:
         ).fit_prepare(table)
     names = prepared.features.columns.tolist()
     shown = _columns_to_show(settings.show, names)
-    found = TableInput(reader, table, identifier, prepared, notes, shown, job.row_numbers)
+    used = np.flatnonzero(prepared.is_used)
+    rows = 1 + (used if job.row_numbers is None else job.row_numbers[used])
+    found = TableInput(reader, table, identifier, prepared, notes, shown, rows)
     if identifier is not None:
-        notes += _repeated(pd.Series(found.ids), identifier)
+        notes += _repeated(found.used[identifier])
     notes += [note_text(note, spell_option) for note in prepared.notes]
     job.printer.notes(notes)
-    rows = f"{len(prepared.values):,} rows"
-    job.printer.line(f"{rows}, {plural(len(names), 'feature')}: {quote_list(names, 8)}")
+    shape = f"{len(rows):,} rows, {plural(len(names), 'feature')}"
+    job.printer.line(f"{shape}: {quote_list(names, 8)}")
     return found
 
 
@@ -138,23 +134,25 @@ def _excluded(
     if identifier is not None and identifier not in chosen:
         excluded.append(identifier)
     if settings.columns is None:
-        for name in columns:
-            is_class = str(name).lower() in CLASS_NAMES and table[name].dtype.kind in "iufb"
-            if is_class and name not in excluded:
-                notes.append(f"'{quote(name)}' is used as a feature; --exclude leaves it out")
+        notes += [
+            f"'{quote(name)}' is used as a feature; --exclude leaves it out"
+            for name in columns
+            if str(name).lower() in CLASS_NAMES
+            and table[name].dtype.kind in "iufb"
+            and name not in excluded
+        ]
     return excluded
 
 
-def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
+def _repeated(ids: pd.Series[Any]) -> list[str]:
     """Return a note on identifiers that occur in several rows."""
-    counts = ids.value_counts()
-    repeated = counts[counts > 1]
-    if repeated.empty:
+    repeated = sorted(ids[ids.duplicated()].dropna().unique(), key=str)
+    if not repeated:
         return []
-    shown = quote_list(sorted(repeated.index.tolist(), key=str), 3)
+    names = f"{plural(len(repeated), 'value')} of '{quote(ids.name)}' name"
     return [
-        f"{plural(len(repeated), 'value')} of '{quote(column)}' name{'s' * (len(repeated) == 1)} "
-        f"more than one row: {shown}; the column 'row' is unique"
+        f"{names}{'s' * (len(repeated) == 1)} more than one row: {quote_list(repeated, 3)}; the "
+        "column 'row' is unique"
     ]
 
 

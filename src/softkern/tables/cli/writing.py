@@ -261,15 +261,18 @@ def nullable(table: pd.DataFrame) -> pd.DataFrame:
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with formulas escaped in text and column names."""
-    changed = {}
-    for k, (_, column) in enumerate(table.items()):
-        if column.dtype.kind not in "biufM" and any(map(_is_formula, column.to_numpy(object))):
-            changed[k] = column.astype(object).map(_escaped)
-    columns = [changed.get(k, column) for k, (_, column) in enumerate(table.items())]
+    changed = {
+        k: column.astype(object).map(_escaped).to_numpy()
+        for k, (_, column) in enumerate(table.items())
+        if column.dtype.kind not in "biufM" and any(map(_is_formula, column.to_numpy(object)))
+    }
     names = [_escaped(name) for name in table.columns]
     if not changed and names == list(table.columns):
         return table
-    return pd.concat(columns, axis=1, keys=range(len(columns))).set_axis(names, axis=1)
+    escaped = table.set_axis(names, axis=1)
+    for k, cells in changed.items():
+        escaped.isetitem(k, cells)
+    return escaped
 
 
 def unescape_formulas(text: Any) -> Any:
@@ -279,9 +282,7 @@ def unescape_formulas(text: Any) -> Any:
 
 
 def _is_formula(value: Any) -> bool:
-    if not isinstance(value, str) or not FORMULA.match(value):
-        return False
-    return not NUMBER.fullmatch(value)
+    return isinstance(value, str) and bool(FORMULA.match(value)) and not NUMBER.fullmatch(value)
 
 
 def _escaped(value: Any) -> Any:

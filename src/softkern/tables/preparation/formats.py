@@ -114,14 +114,10 @@ def is_number(cell: str) -> bool:
 @lru_cache(maxsize=100)
 def _common_lines(decimal: str, unit: str) -> re.Pattern[str]:
     """Return a pattern of lines with numbers in the most common forms."""
-    digits = f"(?:{_DIGITS[decimal].pattern})"
-    mark = re.escape(unit)
-    forms = [f"-?{digits}", rf"\({digits}\)"]
-    if unit:
-        forms += [f"-?{mark} ?-?{digits}", f"-?{digits} ?{mark}"]
-        forms += [rf"\({mark} ?{digits}\)", rf"{mark} ?\({digits}\)", rf"\({digits}\) ?{mark}"]
-    line = "|".join(f"{form}(?=\n|$)" for form in forms)
-    return re.compile(rf"(?:(?>{line})\n?)*+")
+    digits, mark = f"(?:{_DIGITS[decimal].pattern})", re.escape(unit)
+    amount = f"(?:(?:{mark} ?)?-?{digits}|{digits} ?{mark})"
+    line = rf"-?{amount}|\({amount}\)|{mark} ?\({digits}\)|\({digits}\) ?{mark}"
+    return re.compile(rf"(?:(?>(?:{line})(?=\n|$))\n?)*+")
 
 
 @dataclass(frozen=True)
