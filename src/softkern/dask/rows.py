@@ -68,11 +68,6 @@ class ChunkedRows:
         subsample = summary.drawn.subsample(size, unit)
         return cls(X, weight.astype(X.dtype), subsample, summary.low, summary.high)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return int(self.X.shape[0]), int(self.X.shape[1])
-
 
 def row_chunks(X: Any) -> Any:
     """Convert a Dask array or dataframe to floats in chunks of whole rows with known sizes."""
