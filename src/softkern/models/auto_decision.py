@@ -223,7 +223,9 @@ class Search:
     def _make(self, name: str, start: Array, **options: Any) -> Any:
         """Return a model that starts from memberships (n, c), if it has a start."""
         model = SOFT_MODELS[name](start.shape[1], **self.options, **options)
-        return model.set_params(init=start, n_init=1) if hasattr(model, "init") else model
+        if hasattr(model, "init"):
+            model.init, model.n_init = start, 1
+        return model
 
     @contextmanager
     def _stage(self, name: str, watched_as: str = "") -> Iterator[list[str]]:
