@@ -6,7 +6,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from softkern.planning import prices
+from softkern.planning import engines
 
 
 def _strict(device=None):
@@ -53,10 +53,10 @@ def _engine_of_the_environment(monkeypatch):
     """Use the engine of SOFTKERN_ENGINE instead of "auto" in every test that supports it."""
     wanted, plan_module = os.environ.get("SOFTKERN_ENGINE"), import_module("softkern.planning.plan")
 
-    def choose(engines, patience):
-        is_usable = wanted in engines and engines[wanted].cost is not None
-        return engines[wanted] if is_usable else prices.choose(engines, patience)
+    def choose(prices, patience):
+        is_usable = wanted in prices and prices[wanted].cost is not None
+        return prices[wanted] if is_usable else engines.choose(prices, patience)
 
     if wanted:
         monkeypatch.setattr(plan_module, "choose", choose)
-        monkeypatch.setattr(prices, "SMALL_ROWS", 0)
+        monkeypatch.setattr(engines, "SMALL_ROWS", 0)

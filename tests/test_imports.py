@@ -107,8 +107,8 @@ HOMES = {
     "numba": {"_utils.jit", "operators._gaussian_tiles"},
     "llvmlite": {"operators._gaussian_tiles"},
     "finufft": {"operators.fourier"},
-    "torch": {f"{GPU}.{name}" for name in ("devices", "frames", "fused", "neighbors", "tiled")},
-    "triton": {f"{GPU}.fused", f"{GPU}.kernels"},
+    "torch": {f"{GPU}.{name}" for name in ("devices", "frames", "fused", "tiled")},
+    "triton": {f"{GPU}.kernels"},
     "dask": DASK,
     "distributed": DASK,
 }

@@ -28,11 +28,7 @@ Labels = NDArray[np.int64]
 
 
 def make_dense_regions(
-    *,
-    n_rectangle: int = 100,
-    n_ring: int = 300,
-    n_noise: int = 1000,
-    random_state: Any = None,
+    *, n_rectangle: int = 100, n_ring: int = 300, n_noise: int = 1000, random_state: Any = None
 ) -> tuple[Points, Labels]:
     """Generate two dense rectangles and a dense ring in uniform noise (2007's data).
 
@@ -122,11 +118,7 @@ def make_six_clusters(
 
 
 def make_gaussian_outliers(
-    *,
-    n_inliers: int = 400,
-    n_right: int = 20,
-    n_left: int = 10,
-    random_state: Any = None,
+    *, n_inliers: int = 400, n_right: int = 20, n_left: int = 10, random_state: Any = None
 ) -> tuple[Points, Labels]:
     """Generate a Gaussian with more outliers on its right than on its left (2010's Fig. 2).
 

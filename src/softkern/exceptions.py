@@ -176,11 +176,7 @@ def warn(message: str, category: type[Warning]) -> None:
     if issubclass(category, _quiet.get()):
         return
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and _is_inside(frame.f_code.co_filename):
+    while frame.f_back is not None and any(part in frame.f_code.co_filename for part in INSIDE):
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_inside(filename: str) -> bool:
-    return any(part in filename for part in INSIDE)

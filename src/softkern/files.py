@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
+from safetensors.numpy import load_file
+from safetensors.numpy import save as to_container
 
 from softkern._utils.memory import available_memory
 from softkern.exceptions import ModelFileError
@@ -74,8 +76,6 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
     >>> bool((again.predict([[2.0]]) == model.predict([[2.0]])).all())
     True
     """
-    from safetensors.numpy import save as container
-
     from softkern.models.state import to_state
 
     try:
@@ -101,7 +101,7 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
         )
     with replacing(path) as temporary:
         # safetensors itself would replace the file, even a device
-        temporary.write_bytes(container(arrays, {DOCUMENT: text}))
+        temporary.write_bytes(to_container(arrays, {DOCUMENT: text}))
 
 
 def load(path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> Any:
@@ -145,8 +145,7 @@ def load(path: str | os.PathLike[str], *, trusted: Collection[str] = ()) -> Any:
         size = os.path.getsize(path)
         if size > available_memory():
             raise MemoryError(f"{path} holds {size / 2**30:.1f} GiB, more than the free memory.")
-        with safe_open(path, framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        arrays = load_file(path)
         if document["arrays"] != _digest_of_arrays(arrays):
             raise ModelFileError(ALTERED)
         return from_state(_insert(document["state"], arrays), trusted=trusted)
@@ -292,8 +291,8 @@ def _extract(
         return {key: _extract(item, arrays, names, f"{where}/{key}") for key, item in state.items()}
     if not hasattr(state, "dtype"):
         return state
-    reference: dict[str, Any] = {"$": "array", "name": names.get(id(state), where)}
-    array = state
+    array: Any = state
+    reference: dict[str, Any] = {"$": "array"}
     if state.flags.f_contiguous and not state.flags.c_contiguous:
         reference["order"] = "F"
         array = state.T
@@ -302,12 +301,12 @@ def _extract(
     if not is_plain:
         reference |= {"dtype": state.dtype.str, "shape": list(array.shape)}
     if id(state) not in names:
-        while reference["name"] in arrays:  # keys may contain a slash
-            reference["name"] += "'"
-        names[id(state)] = reference["name"]
+        while where in arrays:  # keys may contain a slash
+            where += "'"
+        names[id(state)] = where
         array = np.asarray(array, order="C")
-        arrays[reference["name"]] = array if is_plain else np.frombuffer(array.tobytes(), np.uint8)
-    return reference
+        arrays[where] = array if is_plain else np.frombuffer(array.tobytes(), np.uint8)
+    return reference | {"name": names[id(state)]}
 
 
 def _insert(state: Any, arrays: dict[str, Any]) -> Any:

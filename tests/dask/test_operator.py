@@ -81,11 +81,10 @@ def test_geometry_equals_the_dense_geometry(make):
         assert np.asarray(geometry.distances) == pytest.approx(expected, abs=slack)
         assert np.asarray(geometry.product) == pytest.approx(K @ A, abs=slack)
         assert geometry.norms == pytest.approx((A * (K @ A)).sum(axis=0), abs=slack)
-    index, weights = operator.compressed(lazy)
-    points = operator.points_at(index)
+    index, points, weights = operator.compressed(lazy)
     assert np.array_equal(points, X[index])
     assert kernel.block(X, points) @ weights == pytest.approx(K @ A, abs=slack)
-    positive, weights = operator.compressed(lazy, nonnegative=True)
+    positive, _, weights = operator.compressed(lazy, nonnegative=True)
     assert weights.min() >= 0
     assert kernel.block(X, X[positive]) @ weights == pytest.approx(K @ A, abs=10 * slack + 1e-3)
 

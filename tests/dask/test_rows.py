@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from softkern.dask.chunks import map_rows
-from softkern.dask.quantile import quantile
 from softkern.dask.rows import ChunkedRows, row_chunks
+from softkern.dask.self_exclusion import quantile
 from softkern.exceptions import DataError
 from softkern.rows import lower_quantile
 
@@ -116,7 +116,7 @@ def test_invalid_shapes(X):
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.999, 1.0])
 def test_quantiles_equal_those_in_memory(share, monkeypatch):
-    monkeypatch.setattr("softkern.dask.quantile.GATHERED", 3)
+    monkeypatch.setattr("softkern.dask.self_exclusion.GATHERED", 3)
     rng = np.random.default_rng(2)
     values, weight = rng.normal(size=N).round(2), rng.integers(0, 3, N).astype(float)
     chunked = (da.from_array(part, chunks=700) for part in (values, weight))

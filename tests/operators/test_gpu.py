@@ -27,7 +27,7 @@ from softkern.operators.gpu import devices
 from softkern.operators.gpu import operator as gpu_module
 from softkern.operators.gpu.operator import GpuOperator
 from softkern.operators.low_rank import NystroemOperator
-from softkern.planning import prices
+from softkern.planning import engines
 from softkern.planning.costs import gpu_cost
 from tests.operators.contract import GaussianContract, OperatorContract
 
@@ -344,9 +344,9 @@ def test_a_factor_on_the_device_is_a_consistent_operator():
     assert factor.squared_distances(A) == pytest.approx(host.squared_distances(A))
     there = factor.geometry(factor.to_device(A)).distances
     assert there.cpu().numpy() == pytest.approx(host.squared_distances(A))
-    index, weights = factor.compressed(A)
+    index, _, weights = factor.compressed(A)
     order = np.argsort(index)
-    assert weights[order] == pytest.approx(host.compressed(A)[1])
+    assert weights[order] == pytest.approx(host.compressed(A)[2])
 
 
 def test_a_factor_on_the_device_uses_the_seed_and_the_weights():
@@ -366,7 +366,7 @@ def test_a_loop_on_the_device_uses_the_surrogate(monkeypatch):
     monkeypatch.setattr(one_class_clusterer, "LOW_RANK_FROM", 2000)
     monkeypatch.setattr(one_class_clusterer, "STARTS_ROWS", 500)
     monkeypatch.setattr(softkern.OneClassKMeans, "_low_rank_from", 2000)
-    monkeypatch.setattr(prices, "FACTOR_GAIN", 0.0)
+    monkeypatch.setattr(engines, "FACTOR_GAIN", 0.0)
     options = {"n_init": 2, "tol": 1e-6}
     quick = softkern.OneClassKMeans(3, **options, engine="gpu", engine_params={"device": DEVICE})
     quick.fit(X)

@@ -19,7 +19,4 @@ def _between(first: str, second: str, steps: int) -> list[str]:
 # From low to high: lighter and from blue to orange, so that any color vision orders it, and as
 # clear on white as on black.
 _STOPS = ("#3f63c8", "#1f9e9c", "#7fb955", "#f0a31c")
-SCALE = (
-    *(c for k in range(3) for c in _between(_STOPS[k], _STOPS[k + 1], 16)),
-    _STOPS[-1],
-)
+SCALE = (*(c for k in range(3) for c in _between(_STOPS[k], _STOPS[k + 1], 16)), _STOPS[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 # The two versions of cgroups: files of the limit and of the usage, and the line of memory.stat
@@ -15,8 +16,7 @@ FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
 
 def available_memory(root: Path = Path("/")) -> int:
     """Return the bytes that all limits leave, from ``proc`` and ``sys`` below `root`."""
-    free = [_meminfo(root) or _physical(), *_left_by_containers(root), *_left_by_limits(root)]
-    return max(0, min(free))
+    return max(0, min([_free(root), *_left_by_containers(root), *_left_by_limits(root)]))
 
 
 def address_space() -> float:
@@ -24,36 +24,26 @@ def address_space() -> float:
     return min(_left_by_limits(Path("/")), default=math.inf)
 
 
-def _meminfo(root: Path) -> int | None:
-    try:
-        lines = (root / "proc/meminfo").read_text().splitlines()
-        fields = dict(line.split(":", 1) for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return None
-
-
-def _physical() -> int:
-    try:
+def _free(root: Path) -> int:
+    """Bytes that are free, or all of the machine's where the system does not count them."""
+    with suppress(OSError, StopIteration, ValueError):
+        return _number_after("MemAvailable:", root / "proc/meminfo") * 1024
+    with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 4 * 2**30  # unknown to the system: as in a small laptop
+    return 4 * 2**30  # unknown to the system: as in a small laptop
 
 
 def _left_by_containers(root: Path) -> Iterator[int]:
     """Bytes that each cgroup leaves, from that of this process to the outermost."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
     top = root / "sys/fs/cgroup"
     places = [(top, "/", SECOND), (top / "memory", "/", FIRST)]
-    for line in lines:
-        _, kinds, path = line.split(":", 2)
-        if not kinds:
-            places.append((top, path, SECOND))
-        elif "memory" in kinds.split(","):
-            places.append((top / "memory", path, FIRST))
+    with suppress(OSError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, kinds, path = line.split(":", 2)
+            if not kinds:
+                places.append((top, path, SECOND))
+            elif "memory" in kinds.split(","):
+                places.append((top / "memory", path, FIRST))
     for folder, path, files in places:
         inner = Path(path.lstrip("/"))
         for group in dict.fromkeys((inner, *inner.parents)):
@@ -63,11 +53,15 @@ def _left_by_containers(root: Path) -> Iterator[int]:
 def _left_by_group(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
     try:
         most, usage = (int((folder / name).read_text()) for name in (limit, used))
-        lines = (folder / "memory.stat").read_text().splitlines()
-        dropped = next(int(line.split()[1]) for line in lines if line.startswith(f"{cached} "))
+        dropped = _number_after(f"{cached} ", folder / "memory.stat")
     except (OSError, ValueError, StopIteration):  # no such group, or no limit ("max")
         return
     yield most - usage + dropped
+
+
+def _number_after(name: str, file: Path) -> int:
+    lines = file.read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name))
 
 
 def _left_by_limits(root: Path) -> Iterator[int]:

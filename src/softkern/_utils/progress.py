@@ -40,10 +40,7 @@ def progress_listener(listener: ProgressListener) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """Mark a stage of `total` steps, None if unknown, and give a function to report those done.
-
-    The name is in the user's terms.
-    """
+    """Mark a stage of `total` steps, None if unknown, and give a function to report those done."""
     listener = _listener.get()
     if listener is None:
         yield lambda done: None

@@ -1,7 +1,4 @@
-"""The private parts of scikit-learn that softkern uses, in one place.
-
-When scikit-learn moves or renames one of them, only this file has to change.
-"""
+"""The private parts of scikit-learn that softkern uses, in one place, for when they change."""
 
 from __future__ import annotations
 
@@ -32,10 +29,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
-    """Set `n_features_in_` and `feature_names_in_` of an estimator, or compare X with them.
-
-    An array has no names to compare.
-    """
+    """Set `n_features_in_` and `feature_names_in_` of an estimator, or compare X with them."""
     _check_n_features(estimator, X, reset=reset)
-    if reset or hasattr(X, "columns"):
+    if reset or hasattr(X, "columns"):  # an array has no names to compare
         _check_feature_names(estimator, X, reset=reset)

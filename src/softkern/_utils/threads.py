@@ -49,10 +49,7 @@ def one_thread(kind: str | None = None) -> AbstractContextManager[Any]:
 
 
 def is_forked() -> bool:
-    """Return whether this process is a fork of the one that imported softkern.
-
-    A fork has no OpenMP threads, and a library that had some waits for them forever.
-    """
+    """Return whether this is a fork, in which a library waits forever for its OpenMP threads."""
     return os.getpid() != LOADED_IN
 
 

@@ -17,10 +17,9 @@ from sklearn.base import clone
 from softkern._utils.progress import stage
 from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
-from softkern.dask.chunks import TableChunks, chunk_rows, map_rows
+from softkern.dask.chunks import TableChunks, chunk_rows, map_method, map_rows, worker_copy
 from softkern.dask.cluster import broadcast, cluster_watchdog, compute, persist
 from softkern.dask.plan import ENGINE, OPTIONS, build, plan_chunks
-from softkern.dask.predict import map_method, worker_copy
 from softkern.dask.rows import SUBSAMPLE_ROWS, ChunkedRows
 from softkern.dask.self_exclusion import calibrate_density, self_excluded_scores
 from softkern.models.checks import check_scales
@@ -70,15 +69,9 @@ def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
     model.sample_weight_ = rows.weight
     _set_row_attributes(model, rows.X, (sample.rows, weights, scores))
     if chosen is not None:
-        model.outlier_scores_ = map_rows(
-            self_excluded_scores,
-            rows.X,
-            own,
-            numbered=True,
-            name="outlier-scores",
-            like=np.empty(0, rows.X.dtype),
-            model=worker_copy(model),
-        )
+        options: dict[str, Any] = {"name": "outlier-scores", "like": scores[:0], "numbered": True}
+        small = worker_copy(model)
+        model.outlier_scores_ = map_rows(self_excluded_scores, rows.X, own, **options, model=small)
 
 
 def _fit_table(model: Any, X: Any, sample_weight: Any) -> None:
@@ -132,7 +125,9 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
         if isinstance(model, OneClassPCM):
             model._choose_scales(*operator.subsample(weight))
             calibrate_density(model, rows, own)
-        elif isinstance(model, OutlierFuzzyCMeans):
+        else:
+            model._warn_of_collapse(solution)
+        if isinstance(model, OutlierFuzzyCMeans):
             model._weigh_outliers(solution.geometry, weight)
     return own
 

@@ -106,8 +106,8 @@ class DistributedOperator(KernelOperator):
 
         It is not persisted: arrays derived from it would keep it in memory for the whole loop.
         """
-        index, weights = other.compressed(A)
-        support = self.local(other.points_at(index))
+        _, points, weights = other.compressed(A)
+        support = self.local(points)
         norms = np.asarray(support.squared_norms(weights), dtype=self.dtype)
         return self._geometry_to(broadcast(support), weights, norms)
 
@@ -125,15 +125,11 @@ class DistributedOperator(KernelOperator):
         like = np.empty(0, dtype=self.dtype)
         return map_rows(self.kernel.diag, self.X, name="diagonal", like=like)
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
-        """Numbers of all rows with a nonzero coefficient, and the coefficients."""
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
+        """Numbers of all rows with a nonzero coefficient, these rows, and the coefficients."""
         columns = compute(self._check_columns(A)[0])[0]
         used = np.flatnonzero(columns.any(axis=1))
-        return used, columns[used]
-
-    def points_at(self, index: Any) -> Any:
-        """Rows by their numbers, as a NumPy array."""
-        return compute(self.X[np.asarray(index)])[0]
+        return used, compute(self.X[used])[0], columns[used]
 
     @property
     def error(self) -> float:
@@ -194,20 +190,16 @@ class DistributedNystroem(DistributedOperator):
         geometry = self._geometry_to(self._support, weights, norms)
         return replace(geometry, distances=persist(geometry.distances))
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
-        """Numbers of the landmarks, and the coefficients on them nearest to the centers."""
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
+        """Numbers and points of the landmarks, and coefficients on them nearest to the centers."""
         weights = self.on_landmarks(A)
         if nonnegative:
             image = self._lower.T @ weights
             columns = [nnls(self._lower.T, column)[0] for column in image.T]
             weights = np.column_stack(columns)
         is_used = weights.any(axis=1)
-        return self.landmarks[is_used], weights[is_used].astype(self.dtype)
-
-    def points_at(self, index: Any) -> Any:
-        """Landmarks by their numbers."""
-        order = np.argsort(self.landmarks)
-        return self._points[order[np.searchsorted(self.landmarks, index, sorter=order)]]
+        used = weights[is_used].astype(self.dtype)
+        return self.landmarks[is_used], self._points[is_used], used
 
 
 # Tasks

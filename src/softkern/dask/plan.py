@@ -8,16 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from softkern._utils.memory import available_memory
 from softkern._utils.threads import available_threads
 from softkern.dask.cluster import worker_threads
 from softkern.dask.operator import DistributedNystroem, DistributedOperator
 from softkern.dask.rows import ChunkedRows
+from softkern.kernels.resolve import resolve
 from softkern.operators.base import ProblemSize
 from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.work import Cost
-from softkern.planning.engines import ENGINES, machine_speed
-from softkern.planning.plan import SAMPLE, Plan, plan, problem_of_rows
-from softkern.planning.prices import Candidate, memory_limit_of_machine, rank_for
+from softkern.planning.engines import ENGINES, MEMORY_SHARE, Candidate, machine_speed, rank_for
+from softkern.planning.plan import SAMPLE, Plan, plan
 from softkern.rows import Rows
 
 ENGINE = DistributedOperator.engine
@@ -47,11 +48,12 @@ def plan_chunks(
     """
     rows = X if isinstance(X, ChunkedRows) else ChunkedRows.of(X, sample_weight)
     sample, options = rows.subsample, dict(engine_params or {})
-    named = {"kernel": "rbf", **named}
     checked = Rows.of(sample.X, sample.weight)
-    problem = problem_of_rows(checked, named, random_state)
+    kernel = resolve(X=checked, **named, random_state=random_state)
+    kernel.check(sample.X)
+    problem = ProblemSize.of(sample.X, kernel).with_extent(sample.X)
     problem = problem.with_sample(checked, SAMPLE, random_state)
-    if not problem.kernel.takes_points:
+    if not kernel.takes_points:
         raise ValueError(
             f"engine={ENGINE!r} cannot be used here: it needs points, and a precomputed kernel "
             "has none."
@@ -59,25 +61,27 @@ def plan_chunks(
     threads = worker_threads() or available_threads()
     size = {"n": rows.shape[0], "n_vectors": n_vectors, "products": products, "threads": threads}
     problem = replace(problem, **size)  # type: ignore[arg-type]
-    rank = _rank(problem, engine, options)
+    is_requested = engine in (ENGINE, NystroemOperator.engine) or "rank" in options
+    if is_requested or (engine == "auto" and rank_for(problem, TRACE_ERROR, SAMPLE) is not None):
+        rank = options.pop("rank", DEFAULT_RANK)
+    else:
+        rank = None
     if rank is None and engine in ENGINES:
         options["local"] = engine
-    _check_options(options, NystroemOperator.engine if rank is not None else engine)
+    used = ENGINES.get(engine if rank is None else NystroemOperator.engine)
+    known = {*OPTIONS, *(used.option_names if used is not None else ())}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise ValueError(
+            f"Unknown option {unknown[0]!r} in engine_params for Dask data; use "
+            f"{', '.join(sorted(known))}."
+        )
     cost = _cost(problem, len(rows.X.chunks[0]), rank)
     how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
     chosen = Candidate(ENGINE, cost, how, machine_speed())
-    limit = memory_limit_of_machine() if memory_limit is None else memory_limit
+    limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else memory_limit
     options, problem = {"rank": rank, **options}, replace(problem, sample=None)
-    return Plan(ENGINE, problem.kernel, problem, limit, options, (chosen,))
-
-
-def _rank(problem: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:
-    """Remove the number of landmarks from the options. None means all pairs of rows."""
-    if engine in (ENGINE, NystroemOperator.engine) or "rank" in options:
-        rank: int | None = options.pop("rank", DEFAULT_RANK)
-        return rank
-    suffices = engine == "auto" and rank_for(problem, TRACE_ERROR, SAMPLE) is not None
-    return DEFAULT_RANK if suffices else None
+    return Plan(ENGINE, kernel, problem, limit, options, (chosen,))
 
 
 def _cost(problem: ProblemSize, chunks: int, rank: int | None) -> Cost:
@@ -94,16 +98,6 @@ def _cost(problem: ProblemSize, chunks: int, rank: int | None) -> Cost:
     if rank is None:
         memory += problem.n * (problem.d + problem.n_vectors) * problem.itemsize
     return Cost(memory, 0.0, seconds / max(1, problem.threads) + tasks * TASK_SECONDS)
-
-
-def _check_options(options: dict[str, Any], engine: str) -> None:
-    known = {*OPTIONS, *(ENGINES[engine].option_names if engine in ENGINES else ())}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise ValueError(
-            f"Unknown option {unknown[0]!r} in engine_params for Dask data; use "
-            f"{', '.join(sorted(known))}."
-        )
 
 
 def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> DistributedOperator:

@@ -25,11 +25,15 @@ def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> Rank
     small = model.without_rows() if hasattr(model, "without_rows") else model
     ranker = Ranker(small, **options)
     if X is None:
-        table = _rank_training(model, ranker)
+        columns = [getattr(model, f"{name}_", None) for name in PARTS]
+        lengths = model.outlier_scores_.chunks[0]
+        parts = [[None] * len(lengths) if part is None else _blocks(part) for part in columns]
+        example = [None if part is None else _example(part) for part in columns]
+        table = map_tables(_rank_scored, parts, lengths, example, ranker=ranker)
     elif getattr(model, "preparation_", None) is not None:
         chunks = TableChunks.of(X)
-        example = chunks.sample(1)[1]
-        table = map_tables(_rank_new, [chunks.parts], chunks.lengths, [example], ranker=ranker)
+        example = [chunks.sample(1)[1]]
+        table = map_tables(_rank_new, [chunks.parts], chunks.lengths, example, ranker=ranker)
     else:
         X = row_chunks(X)
         table = map_tables(_rank_new, [_blocks(X)], X.chunks[0], [_example(X)], ranker=ranker)
@@ -37,17 +41,8 @@ def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> Rank
     return RankedChunks(_top_rows(table, n_top), table)
 
 
-def _rank_training(model: Any, ranker: Ranker) -> Any:
-    columns = [getattr(model, f"{name}_", None) for name in PARTS]
-    lengths = next(column for column in columns if column is not None).chunks[0]
-    parts = [[None] * len(lengths) if column is None else _blocks(column) for column in columns]
-    example = [None if column is None else _example(column) for column in columns]
-    return map_tables(_rank_scored, parts, lengths, example, ranker=ranker)
-
-
 def _blocks(array: Any) -> list[Any]:
-    blocks: list[Any] = array.to_delayed().ravel().tolist()
-    return blocks
+    return array.to_delayed().ravel().tolist()
 
 
 def _example(array: Any) -> Array:

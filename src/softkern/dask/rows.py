@@ -131,20 +131,17 @@ class ChunkSummary(NamedTuple):
     low: Array
     high: Array
     largest: float  # weight
-    present: int  # number of rows with positive weight
-    rows: NDArray[np.int64]  # of highest priority, in its order
+    rows: NDArray[np.int64]  # of positive weight and highest priority, in its order
     X: Array
     weight: Array
     priority: Array  # its logarithm
 
     def subsample(self, size: int, unit: float) -> Subsample:
         """Select the rows of highest priority, in the order of their numbers."""
-        chosen = np.argsort(self.rows[:size])
-        is_complete = self.present <= size
+        chosen, is_complete = np.argsort(self.rows[:size]), self.rows.size <= size
         weight = self.weight[chosen] / unit
         if not is_complete:  # a row at least as heavy as the first priority left out is always in
-            certain = self.priority[size]
-            weight = np.exp(np.maximum(np.log(self.weight[chosen]) - certain, 0.0))
+            weight = np.exp(np.maximum(np.log(self.weight[chosen]) - self.priority[size], 0.0))
         weight = weight.astype(self.X.dtype)
         return Subsample(self.rows[chosen], self.X[chosen], weight, is_complete)
 
@@ -159,9 +156,7 @@ def _summarize(X: Any, weight: Any, size: int, seed: int) -> ChunkSummary:
         delayed(summarize_chunk)(block, weights, k, int(starts[k]), size, seed)
         for k, (block, weights) in enumerate(pairs)
     ]
-    merge = partial(merge_summaries, size=size)
-    summary: ChunkSummary = merge_parts(parts, merge, MERGED_PARTS)
-    return summary
+    return merge_parts(parts, partial(merge_summaries, size=size), MERGED_PARTS)
 
 
 def summarize_chunk(
@@ -180,7 +175,6 @@ def summarize_chunk(
         X.min(axis=0),
         X.max(axis=0),
         float(weight.max()),
-        int(present.size),
         rows[best],
         np.asarray(X[chosen]),
         weight[chosen],
@@ -200,7 +194,6 @@ def merge_summaries(parts: Sequence[ChunkSummary], size: int) -> ChunkSummary:
         np.min([part.low for part in parts], axis=0),
         np.max([part.high for part in parts], axis=0),
         max(part.largest for part in parts),
-        sum(part.present for part in parts),
         rows[best],
         X[best],
         weight[best],

@@ -1,4 +1,4 @@
-"""Outlier scores of training rows in chunks, each row scored by the others.
+"""Outlier scores of training rows in chunks, each row scored by the others, and their quantiles.
 
 As `outlier_scores_` of a fit in memory, except that duplicates of a row elsewhere in the data count
 as other rows. `own` is a row's own part K(x, x) a in the similarity to every center, (b, c), and
@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.dask.chunks import map_rows
-from softkern.dask.cluster import persist
-from softkern.dask.predict import map_method, worker_copy
-from softkern.dask.quantile import quantile
+from softkern.dask.chunks import map_method, map_rows, worker_copy
+from softkern.dask.cluster import compute, persist
 from softkern.dask.rows import ChunkedRows
 from softkern.models.leave_one_out import subtract_from_logs
 from softkern.models.one_class_pcm import OneClassPCM, surely_above
@@ -25,6 +23,10 @@ from softkern.models.two_scale_scores import (
     combine_scales,
     log_background_density,
 )
+from softkern.rows import lower_quantile
+
+BINS = 1024  # of the histograms of a quantile
+GATHERED = 100_000  # values that are sorted in this process
 
 
 def self_excluded_scores(X: Array, own: Array, number: Array, model: Any) -> Array:
@@ -68,20 +70,13 @@ def _exclude_self(
 
 def calibrate_density(model: OneClassPCM, rows: ChunkedRows, own: Any) -> None:
     """Set the units of both scales and the threshold of a `OneClassPCM` from all rows."""
+    small = worker_copy(model)
     if model._wide_kernel is not None:
-        pair = persist(
-            map_rows(
-                _surprisals,
-                rows.X,
-                own,
-                numbered=True,
-                name="surprisals",
-                like=np.empty((0, 2), dtype=rows.X.dtype),
-                model=worker_copy(model),
-            )
-        )
+        name, like = "surprisals", np.empty((0, 2), rows.X.dtype)
+        pair = map_rows(_surprisals, rows.X, own, numbered=True, name=name, like=like, model=small)
+        pair = persist(pair)
         model._score_scaling = np.array([_location_scale(pair[:, k], rows.weight) for k in (0, 1)])
-    scores = map_method(worker_copy(model), "score_samples", rows.X)
+    scores = map_method(small, "score_samples", rows.X)
     model.offset_ = _threshold(scores, rows.weight, model.contamination)
 
 
@@ -100,3 +95,44 @@ def _threshold(scores: Any, weight: Any, share: float) -> float:
     low = quantile(scores, weight, share)
     following = quantile(scores, (weight > 0) & (scores > surely_above(low, scores.dtype)), 0.0)
     return low if not np.isfinite(following) else (low + following) / 2
+
+
+def quantile(values: Any, weight: Any, share: float) -> float:
+    """Return the first of the sorted values up to which at least this share of the weight lies.
+
+    As `softkern.rows.lower_quantile`, for Dask arrays (n,). Dask's own percentiles are approximate,
+    depend on where chunks end, and take no weights. A histogram locates the bin of the value and is
+    repeated inside that bin until few values are left to sort.
+    """
+    import dask.array as da
+
+    values, weight = persist(values), persist(weight.astype(np.float64))
+    is_present = (weight > 0) & da.isfinite(values)
+    low, high, total, below = compute(
+        da.where(is_present, values, np.inf).min(),
+        da.where(is_present, values, -np.inf).max(),
+        weight.sum(),
+        da.where(values == -np.inf, weight, 0).sum(),
+    )
+    wanted = share * float(total) * (1 - 1e-12)
+    if below > 0 and below >= wanted:
+        return -np.inf
+    if not np.isfinite(low):
+        return np.inf
+    while True:
+        edges = np.linspace(low, high, BINS + 1)
+        mass, number = compute(
+            da.histogram(values, edges, weights=weight)[0],
+            da.histogram(values, edges, weights=(weight > 0).astype(np.float64))[0],
+        )
+        place = int(np.searchsorted(below + np.cumsum(mass), wanted))
+        if place == BINS:  # infinite values hold the rest
+            return np.inf
+        low, high = float(edges[place]), float(edges[place + 1])
+        below += float(mass[:place].sum())
+        if number[place] <= GATHERED or not low < (low + high) / 2 < high:
+            break
+    inside = (values >= low) & (values <= high) & (weight > 0)
+    gathered, mass = compute(values[inside], weight[inside])
+    part = (wanted - below) / float(mass.sum())
+    return lower_quantile(gathered, mass, min(max(part, 0.0), 1.0))

@@ -1,9 +1,8 @@
 """Rules that derive a kernel's bandwidth from the data, in the data's own units.
 
 A bandwidth is σ in exp(−‖x − y‖²/2σ²): one number, or one per column. Every rule looks at a
-bounded sample of `softkern.rows.Rows`: it costs O(n), does not depend on the order of rows, treats
-a weight of two like two equal rows, and counts distances between distinct points only, so that
-duplicates cannot drive a bandwidth to zero. Called by `softkern.kernels.resolve`.
+bounded sample of the distinct rows (`softkern.rows`): it costs O(n), does not depend on the order
+of rows, and duplicates cannot drive a bandwidth to zero.
 """
 
 from __future__ import annotations
@@ -58,11 +57,7 @@ Bandwidth = float | NDArray[np.float64]
 
 
 def select_bandwidth(
-    X: Any,
-    rule: str = "auto",
-    *,
-    sample_weight: Any = None,
-    random_state: Any = 0,
+    X: Any, rule: str = "auto", *, sample_weight: Any = None, random_state: Any = 0
 ) -> Bandwidth:
     """Select a bandwidth by a rule.
 
@@ -134,9 +129,9 @@ default="auto"
 
 
 def _auto(rows: Rows, seed: int) -> Bandwidth:
-    spread = robust_spread(rows, random_state=seed)
+    scaled, spread = _standardized(rows, seed)
     neighbor = max(LEAST_NEIGHBOR, round(np.sqrt(rows.shape[0])))
-    distance, weight = _neighbor_distances(_scaled(rows, spread), neighbor, seed)
+    distance, weight = _neighbor_distances(scaled, neighbor, seed)
     high = lower_quantile(distance, weight, AUTO_CLIP)
     mean = np.average(np.minimum(distance, high), weights=weight)
     factor = np.clip(1 / np.sqrt(varying_columns(rows.X) + 2), *AUTO_FACTORS)
@@ -147,9 +142,9 @@ def _auto(rows: Rows, seed: int) -> Bandwidth:
 def _tree(rows: Rows, seed: int) -> Bandwidth:
     n, d = rows.shape
     d = d if sp.issparse(rows.X) else varying_columns(rows.X)
-    spread = robust_spread(rows, random_state=seed)
+    scaled, spread = _standardized(rows, seed)
     neighbor = max(LEAST_NEIGHBOR, round(TREE_FACTOR * n ** (4 / (d + 4))))
-    distance, weight = _neighbor_distances(_scaled(rows, spread), neighbor, seed)
+    distance, weight = _neighbor_distances(scaled, neighbor, seed)
     bandwidth = lower_quantile(distance, weight, 0.5) / np.sqrt(d + 2) * spread
     return np.asarray(np.maximum(bandwidth, column_steps(rows, seed)))
 
@@ -168,8 +163,8 @@ def _median(rows: Rows, seed: int) -> Bandwidth:
 
 
 def _global(rows: Rows, seed: int) -> Bandwidth:
-    spread = robust_spread(rows, random_state=seed)
-    return np.asarray(_median(_scaled(rows, spread), seed) * spread)
+    scaled, spread = _standardized(rows, seed)
+    return np.asarray(_median(scaled, seed) * spread)
 
 
 def _boundary(rows: Rows, seed: int) -> Bandwidth:
@@ -177,9 +172,10 @@ def _boundary(rows: Rows, seed: int) -> Bandwidth:
 
 
 def _within(rows: Rows, seed: int) -> Bandwidth:
-    spread = robust_spread(rows, random_state=seed)
-    spread = spread * _share_within(_scaled(rows, spread), seed)
-    return np.asarray(_median(_scaled(rows, spread), seed) * spread)
+    scaled, spread = _standardized(rows, seed)
+    spread = spread * _share_within(scaled, seed)
+    check_reach(rows.X, spread)
+    return np.asarray(_median(rows.scaled(spread), seed) * spread)
 
 
 def _scott(rows: Rows, seed: int) -> Bandwidth:
@@ -234,9 +230,11 @@ RULES: dict[str, Callable[[Rows, int], Bandwidth]] = {
 # Distances
 
 
-def _scaled(rows: Rows, spread: Array) -> Rows:
+def _standardized(rows: Rows, seed: int) -> tuple[Rows, Array]:
+    """Return rows in units of the robust spread of each column, and the spreads, (d,)."""
+    spread = robust_spread(rows, random_state=seed)
     check_reach(rows.X, spread)
-    return rows.scaled(spread)
+    return rows.scaled(spread), spread
 
 
 def _neighbor_distances(

@@ -38,8 +38,8 @@ def robust_spread(
     """
     rows = X if isinstance(X, Rows) else Rows(X, None if weight is None else scale_weights(weight))
     index, weight = rows.sample(SPREAD_SAMPLE, random_state)
-    sample, spread = rows.X[index], np.empty(rows.shape[1])
-    for strip in row_slices(spread.size, STRIP):
+    sample, result = rows.X[index], np.empty(rows.shape[1])
+    for strip in row_slices(result.size, STRIP):
         columns = sample[:, strip].toarray() if sp.issparse(sample) else sample[:, strip]
         columns = np.asarray(columns, dtype=np.float64)
         shares = (0.01, 0.1, 0.5, 0.9, 0.99)
@@ -49,21 +49,18 @@ def robust_spread(
         inner = standard_deviation(np.clip(columns, low, high), weight)
         is_mostly_one = np.average(columns == middle, axis=0, weights=weight) > 0.5
         is_small = is_mostly_one & (quantile_range < SMALL_RANGE * inner)
-        width = np.where(is_small, inner, quantile_range)
-        is_rounding = width <= NOISE * np.maximum(np.abs(low), np.abs(high))
+        spread = np.where(is_small, inner, quantile_range)
+        is_rounding = spread <= NOISE * np.maximum(np.abs(low), np.abs(high))
         whole = standard_deviation(columns, weight)
         is_constant = whole <= NOISE * np.abs(columns).max(axis=0)
-        width = np.where(is_rounding, np.where(is_constant, 1.0, whole), width)
+        spread = np.where(is_rounding, np.where(is_constant, 1.0, whole), spread)
         steps = _median_steps(columns, 2, min(FEWEST_STEPS, index.size) - 1)
-        spread[strip] = np.maximum(width, steps)
-    return spread
+        result[strip] = np.maximum(spread, steps)
+    return result
 
 
 def column_steps(rows: Rows, random_state: Any) -> NDArray[np.float64]:
-    """Return the step in which every column is recorded, (d,); zero if it is not rounded.
-
-    A kernel narrower than the step would find a cluster at every value.
-    """
+    """Return the step in which every column is recorded, (d,); zero if it is not rounded."""
     if sp.issparse(rows.X):  # mostly zeros
         return np.zeros(rows.shape[1])
     index, _ = rows.reweighted().sample(SPREAD_SAMPLE, random_state)

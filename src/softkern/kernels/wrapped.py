@@ -43,15 +43,13 @@ class PairwiseKernel(Kernel):
         is_semidefinite = name not in {"additive_chi2", "sigmoid"}
         if name in {"poly", "polynomial"}:
             is_semidefinite = bool(params.get("coef0", 1) >= 0)
-        facts = {
-            "params": params,
-            "constant_diagonal": name in {*DECAYING, "additive_chi2"},
-            "bound": 1.0 if name in {*DECAYING, "cosine", "sigmoid"} else None,
-            "decays": name in DECAYING,
-            "is_positive_semidefinite": is_semidefinite,
-        }
-        for fact, value in facts.items():
-            object.__setattr__(self, fact, value)
+        vars(self).update(  # the dataclass is frozen
+            params=params,
+            constant_diagonal=name in {*DECAYING, "additive_chi2"},
+            bound=1.0 if name in {*DECAYING, "cosine", "sigmoid"} else None,
+            decays=name in DECAYING,
+            is_positive_semidefinite=is_semidefinite,
+        )
 
     def block(self, X: Any, Y: Any) -> Array:
         from sklearn.metrics.pairwise import pairwise_kernels
@@ -138,11 +136,7 @@ class CallableKernel(Kernel):
 
 def _unwritable(X: Any) -> Any:
     """Return a read-only view of the rows."""
-    if not isinstance(X, np.ndarray):
-        return X
-    view = X.view()
-    view.flags.writeable = False
-    return view
+    return np.broadcast_to(X, X.shape) if isinstance(X, np.ndarray) else X
 
 
 def _shown(X: Any, row: int) -> str:

@@ -2,7 +2,7 @@
 
 Data of another array library are copied to the host. As in scikit-learn, results are arrays of
 that library, on the device of the data, where ``array_api_dispatch`` is set, and NumPy arrays
-otherwise. Dask arrays give Dask arrays (`softkern.dask.predict`). Fitted attributes are NumPy
+otherwise. Dask arrays give Dask arrays (`softkern.dask.chunks`). Fitted attributes are NumPy
 arrays, or Dask arrays after a fit to Dask data.
 """
 
@@ -29,7 +29,7 @@ def dispatch_arrays(method: Callable[..., Any]) -> Any:
     @wraps(method)
     def dispatched(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:
         if is_dask(X) and method.__name__ != "fit_predict":
-            from softkern.dask.predict import apply_method
+            from softkern.dask.chunks import apply_method
 
             if arguments or options:
                 raise TypeError(f"{method.__name__} takes no options for Dask arrays.")

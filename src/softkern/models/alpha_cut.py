@@ -52,8 +52,7 @@ COMPLETE_LIMIT = 2000  # points up to which all pairs are examined
 class Density(OneClassPCM):
     """A density for trees that are only examined: training samples get no scores."""
 
-    def _fit(self, rows: Rows) -> None:
-        self._fit_density(rows)
+    _scores_training_samples: ClassVar[bool] = False
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -244,13 +243,17 @@ objective_, history_
                 bandwidth = finest * np.asarray(rule)
         with stage("density"):
             options = {name: getattr(self, name) for name in ("engine", "engine_params", "verbose")}
-            model = OneClassPCM(bandwidth=bandwidth, **options)
-            landscape = self._fit_landscape(model, nodes, mass)
+            model = OneClassPCM(bandwidth=bandwidth, **options, **self._shared_parameters)
+            landscape = _landscape(model, nodes, mass)
         self.one_class_ = model
         for name in ("eta_", *FIT_ATTRIBUTES):
             setattr(self, name, getattr(model, name))
         with stage("density tree"):
-            self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
+            graph = self.graph
+            if graph == "auto":
+                is_paper = not self._is_automatic and isinstance(self.kernel_, Gaussian)
+                graph = "complete" if is_paper and len(nodes) <= COMPLETE_LIMIT else "knn"
+            self.tree_: AlphaTree = landscape.tree(graph, self.segment_points)
         with stage("clusters and memberships"):
             is_wide = labels is not None
             parts = self._store_clusters(landscape, self._cut(landscape, labels), is_wide)
@@ -301,30 +304,22 @@ objective_, history_
 
     @property
     def _is_automatic(self) -> bool:
-        return self.rejection is None and isinstance(self.alpha, str) and self.alpha == "auto"
+        return self.rejection is None and bool(self.alpha == "auto")
 
-    def _fit_landscape(self, model: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
-        """Fit a model with these parameters to distinct points."""
+    @property
+    def _shared_parameters(self) -> dict[str, Any]:
         names = ("eta_scale", "kernel", "kernel_params", "tol", "max_iter", "stopping")
-        model.set_params(random_state=self._fit_seed, **{n: getattr(self, n) for n in names})
-        return _landscape(model, nodes, mass, self._fit_seed)
-
-    def _trial(self, **options: Any) -> Density:
-        """Return an unfitted density for trees that are only examined."""
-        return Density(**options, **prediction_parameters(self.engine, self.engine_params))
+        return {"random_state": self._fit_seed} | {name: getattr(self, name) for name in names}
 
     def _fit_trial(self, nodes: Array, mass: Array, bandwidth: Any) -> Landscape:
-        return self._fit_landscape(self._trial(bandwidth=bandwidth), nodes, mass)
+        """Fit the landscape of a tree that is only examined."""
+        options = prediction_parameters(self.engine, self.engine_params) | self._shared_parameters
+        return _landscape(Density(bandwidth=bandwidth, **options), nodes, mass)
 
     def _fit_line(self, values: Array, mass: Array) -> Landscape:
         """Fit the landscape of a single column (m, 1), with default parameters."""
-        return _landscape(self._trial(bandwidth="tree", max_iter=1000), values, mass, 0)
-
-    def _graph(self, n: int) -> str:
-        if self.graph != "auto":
-            return self.graph
-        is_paper = not self._is_automatic and isinstance(self.kernel_, Gaussian)
-        return "complete" if is_paper and n <= COMPLETE_LIMIT else "knn"
+        options = prediction_parameters(self.engine, self.engine_params)
+        return _landscape(Density(bandwidth="tree", max_iter=1000, **options), values, mass)
 
     def _cut(self, landscape: Landscape, labels: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Choose the level, and return the clusters of the nodes, by default those searched."""
@@ -388,6 +383,7 @@ objective_, history_
         }
 
 
-def _landscape(model: OneClassPCM, nodes: Array, mass: Array, seed: int) -> Landscape:
+def _landscape(model: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
     """Fit a model to distinct points."""
-    return Landscape(nodes, mass, model._fit_rows(Rows(nodes, mass.astype(nodes.dtype)), seed))
+    rows = Rows(nodes, mass.astype(nodes.dtype))
+    return Landscape(nodes, mass, model._fit_rows(rows, model.random_state))

@@ -246,10 +246,9 @@ class SoftModel(Estimator, ABC):
         """
         if not hasattr(self, "sample_rows_"):
             return self
-        from softkern.dask.predict import without_rows
+        from softkern.dask.chunks import without_rows
 
-        small: Self = without_rows(self)
-        return small
+        return without_rows(self)
 
     def _check_state(self) -> None:
         """Raise a ValueError where parts of a loaded model do not fit each other."""

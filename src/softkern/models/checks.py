@@ -78,11 +78,9 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
         return
     if operator.support_rows.reweighted(weight).distinct[0].size < 2:  # all samples are equal
         return
-    remedy = (
-        "Use a smaller bandwidth"
-        if kernel.has_bandwidth
-        else "Center and scale the data, or use another kernel"
-    )
+    remedy = "Center and scale the data, or use another kernel"
+    if kernel.has_bandwidth:
+        remedy = "Use a smaller bandwidth"
     raise DataError(
         f"{kernel!r} cannot distinguish these samples in {operator.dtype}: their squared distances "
         f"from the mean in feature space are at most {largest:.3g}, below the rounding error. "
@@ -101,14 +99,10 @@ def check_start(init: Any, n_clusters: int, weight: Array) -> Array:
 
 
 def check_semidefinite(operator: KernelOperator) -> None:
-    """Raise an error for a kernel that is not positive semidefinite, whose distances are undefined.
-
-    An unknown kernel is checked on some rows.
-    """
-    is_semidefinite = operator.kernel.is_positive_semidefinite
-    if is_semidefinite:
+    """Raise an error for a kernel without distances; an unknown one is checked on some rows."""
+    if operator.kernel.is_positive_semidefinite:
         return
-    if is_semidefinite is False:
+    if operator.kernel.is_positive_semidefinite is False:
         raise ValueError(
             f"{operator.kernel!r} is not positive semidefinite and defines no distances. Use "
             "'rbf', 'laplacian', 'linear', or 'poly' with coef0 ≥ 0."

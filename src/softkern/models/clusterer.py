@@ -24,7 +24,7 @@ from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.base import SoftModel
-from softkern.models.kernel_model import SUPPORT, KernelModel, KernelScores
+from softkern.models.kernel_model import SUPPORT, UNKNOWN_LENGTHS, KernelModel, KernelScores
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
@@ -34,7 +34,9 @@ from softkern.solvers.collapse import coinciding
 from softkern.solvers.initialization import INITS
 from softkern.solvers.steps import Solution
 
-__all__ = ["CenterClusterer", "Clusterer"]
+__all__ = ["NEEDS_LENGTHS", "CenterClusterer", "Clusterer"]
+
+NEEDS_LENGTHS = f"{UNKNOWN_LENGTHS} predict and memberships do not need them."
 
 
 class Clusterer(ClusterMixin, SoftModel):  # type: ignore[misc]
@@ -114,6 +116,8 @@ class CenterScores(KernelScores):
         model, geometry = self._model, self.geometry
         if model.kernel_.decays:
             return np.asarray(-(self.log_of_others - np.log(geometry.norms)).max(axis=1))
+        if self._training is None and not self.rows.lengths_are_known:
+            raise ValueError(NEEDS_LENGTHS)
         widths = model._widths
         with np.errstate(over="ignore"):  # a cluster of equal points has no width
             if np.ndim(widths) == 0:  # without a second array of all distances
@@ -159,6 +163,7 @@ class CenterClusterer(Clusterer, KernelModel):
     _scores_class: ClassVar[type[KernelScores]] = CenterScores
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
+    _remedy: ClassVar[str] = "Use fewer clusters"  # where centers coincide
 
     @abstractmethod
     def _log_memberships(self, geometry: Geometry) -> Array:
@@ -176,11 +181,17 @@ class CenterClusterer(Clusterer, KernelModel):
     def _fit(self, rows: Rows) -> None:
         self._choose_number(rows)
         operator = self._planned(rows, self.n_clusters_)
-        self._finish(operator, self._solve(operator, rows.weight), rows.weight)
+        solution = self._solve(operator, rows.weight)
+        self._store_solution(operator, solution)
+        if operator.is_exact_support:
+            operator.release()
+        A, geometry = solution.coefficients, solution.geometry
+        self._store_scores(self._score_fitted(operator, A, geometry, rows.weight))
+        self._warn_of_collapse(solution)
 
+    @abstractmethod
     def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         """Run the loop over the samples of an operator."""
-        raise NotImplementedError
 
     def _choose_number(self, rows: Rows) -> None:
         """Set `n_clusters_`, which is estimated for ``n_clusters="auto"``."""
@@ -197,14 +208,6 @@ class CenterClusterer(Clusterer, KernelModel):
 
         self.n_clusters_ = estimate_n_clusters(rows, random_state=self._fit_seed)
 
-    def _finish(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store the centers, and score the training samples as new samples are scored."""
-        self._store_solution(operator, solution)
-        if operator.is_exact_support:
-            operator.release()
-        A = solution.coefficients
-        self._store_scores(self._score_fitted(operator, A, solution.geometry, weight))
-
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
         """Store the centers and how the loop went."""
         self._record(solution)
@@ -215,9 +218,9 @@ class CenterClusterer(Clusterer, KernelModel):
         else:
             self._inner = np.asarray(self._columns.T @ (self._stored_operator() @ self._columns))
 
-    def _warn_of_coinciding(self, coefficients: Array, remedy: str) -> None:
+    def _warn_of_collapse(self, solution: Solution) -> None:
         """Warn where fewer clusters than requested are distinct."""
-        pairs = coinciding(coefficients)
+        pairs = coinciding(solution.coefficients)
         if pairs:
             named = ", ".join(f"{i} and {j}" for i, j in pairs[:5])
-            warn(f"The centers of clusters {named} coincide. {remedy}.", CollapseWarning)
+            warn(f"The centers of clusters {named} coincide. {self._remedy}.", CollapseWarning)

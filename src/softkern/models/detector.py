@@ -23,10 +23,7 @@ class DetectorScores(KernelScores):
     Subclasses compute `scores`, which are those of `score_samples`, and `memberships`.
     """
 
-    @cached_property
-    def scores(self) -> Array:
-        """Typicality on a scale that does not saturate, (m,)."""
-        raise NotImplementedError
+    scores: Any  # typicality on a scale that does not saturate, (m,)
 
     @cached_property
     def labels(self) -> NDArray[np.int_]:

@@ -156,6 +156,7 @@ default="k-means++"
         "collapse_ratio_": Number(finite=False),
     }
     _scores_class: ClassVar[type[KernelScores]] = FuzzyScores
+    _remedy: ClassVar[str] = "Use fewer clusters, a smaller m or a wider kernel"
 
     def _rule(self, weight: Array) -> Fuzzy | OutlierFuzzy:
         """Return the membership rule with the exponent `m_`."""
@@ -192,9 +193,6 @@ default="k-means++"
         del start, first  # to free memory
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
-        self._warn_of_coinciding(
-            solution.coefficients, "Use fewer clusters, a smaller m or a wider kernel"
-        )
         return replace(solution, memberships=None)  # recomputed from the stored centers
 
     def _start(self, operator: KernelOperator, weight: Array) -> tuple[Centers, Geometry | None]:

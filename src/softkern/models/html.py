@@ -1,8 +1,7 @@
 """Notebook display of a fitted model below scikit-learn's diagram: a picture and the plan.
 
 The picture is a small SVG: a histogram of the memberships, stacked by cluster, and the size of
-each cluster. It needs only fitted attributes, and uses the text color of the notebook, light or
-dark.
+each cluster. It uses the text color of the notebook, light or dark.
 """
 
 from __future__ import annotations

@@ -115,6 +115,8 @@ class KernelModel(SoftModel):
     # Expected products K @ A of a fit, for the plan
     _products: ClassVar[int] = 20
     _scores_class: ClassVar[type[KernelScores]]
+    # Message where new samples need K(x, x) and a kernel matrix has none; empty if they do not
+    _unknown_lengths: ClassVar[str] = UNKNOWN_LENGTHS
     # Number of samples from which the loop may use a low-rank surrogate; infinite for none
     _low_rank_from: ClassVar[float] = np.inf
 
@@ -151,6 +153,7 @@ class KernelModel(SoftModel):
     ) -> KernelOperator:
         """Store a plan, and build its operator. Print the first, and warn of a coarse second."""
         self.plan_ = chosen
+        self._operators: dict[str, KernelOperator] = {}
         self.engine_, self.kernel_ = chosen.engine, chosen.kernel
         bandwidth = getattr(self.kernel_, "bandwidth", None)
         self.bandwidth_ = np.array(bandwidth) if isinstance(bandwidth, tuple) else bandwidth
@@ -202,8 +205,7 @@ class KernelModel(SoftModel):
 
         With `positive`, coefficients on landmarks are nonnegative too, as those of a density.
         """
-        self.support_, self.dual_coef_ = operator.compressed(coefficients, nonnegative=positive)
-        self._support = operator.points_at(self.support_)
+        self.support_, self._support, self.dual_coef_ = operator.compressed(coefficients, positive)
         self._norms = on_host(norms)
         self._density: tuple[Any, Array] | None = None
         if operator.is_exact_support:
@@ -211,8 +213,7 @@ class KernelModel(SoftModel):
         self._norms = self._stored_operator().squared_norms(self.dual_coef_)
         if self.kernel_.decays and not positive:
             # coefficients of both signs approximate a center best, but have no logarithm
-            rows, density = operator.compressed(coefficients, nonnegative=True)
-            self._density = operator.points_at(rows), density
+            self._density = operator.compressed(coefficients, nonnegative=True)[1:]
 
     def _record(self, solution: Any, what: str = "memberships") -> None:
         """Store how the solver went, and warn where it did not converge."""
@@ -284,9 +285,13 @@ class KernelModel(SoftModel):
 
     def _geometry(self, rows: CrossOperator) -> Geometry:
         """Compute the geometry of samples relative to the stored centers."""
-        if not rows.lengths_are_known:
-            raise ValueError(UNKNOWN_LENGTHS)
-        return rows.geometry(self._columns, self._norms)
+        if rows.lengths_are_known:
+            return rows.geometry(self._columns, self._norms)
+        if self._unknown_lengths:
+            raise ValueError(self._unknown_lengths)
+        # clusters compete by differences of distances, which do not need K(x, x)
+        product = rows @ self._columns
+        return Geometry(product, self._norms, self._norms - 2 * product)
 
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""

@@ -56,18 +56,15 @@ class PCMScores(DetectorScores):
     _model: OneClassPCM
 
     @cached_property
-    def _log_typicality(self) -> Array:
+    def scores(self) -> Array:
+        """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
+        if self._model.kernel_.decays:
+            return self.log_similarities[:, 0]
         return self.geometry.distances[:, 0] / -self._model.eta_
 
     @cached_property
-    def scores(self) -> Array:
-        """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
-        is_density = self._model.kernel_.decays
-        return self.log_similarities[:, 0] if is_density else self._log_typicality
-
-    @cached_property
     def memberships(self) -> Array:
-        return np.exp(self._log_typicality)
+        return np.exp(self.geometry.distances[:, 0] / -self._model.eta_)
 
     @cached_property
     def outlier_scores(self) -> Array:
@@ -254,10 +251,14 @@ class OneClassPCM(Detector):
     }
     _scores_class: ClassVar[type[KernelScores]] = PCMScores
     _products: ClassVar[int] = 5
+    _scores_training_samples: ClassVar[bool] = True
 
     def _fit(self, rows: Rows) -> None:
-        weight = rows.weight
-        operator, solution = self._fit_density(rows)
+        operator, weight = self._planned(rows), rows.weight
+        solution = self._solve(operator, weight)
+        self._store_solution(operator, solution)
+        if not self._scores_training_samples:
+            return
         self._choose_scales(operator, weight)
         A, geometry = solution.coefficients, solution.geometry
         scores: PCMScores = self._score_fitted(operator, A, geometry, weight)
@@ -267,13 +268,6 @@ class OneClassPCM(Detector):
             scaling = [robust_location_scale(part, weight) for part in scores.surprisals]
             self._score_scaling = np.array(scaling)
         self.outlier_scores_ = scores.outlier_scores
-
-    def _fit_density(self, rows: Rows) -> tuple[KernelOperator, Solution]:
-        """Fit and store the center, without scores of the training samples."""
-        operator = self._planned(rows)
-        solution = self._solve(operator, rows.weight)
-        self._store_solution(operator, solution)
-        return operator, solution
 
     def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         """Run the loop over the samples of an operator."""

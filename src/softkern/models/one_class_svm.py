@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
+from softkern._utils.arrays import on_host
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import warn
@@ -22,7 +23,7 @@ from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
 from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, KernelScores
 from softkern.models.state_schema import Number, Spec
-from softkern.operators.base import CrossOperator, Geometry, KernelOperator
+from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows, lower_quantile
 from softkern.rules.one_class import OCSVM, SVDD, Formulation, margin, margin_interval
 from softkern.solvers.dual import DualSolution, solve_dual
@@ -91,9 +92,20 @@ class _OneClassDetector(Detector):
         operator, weight = self._planned(rows), rows.weight
         check_semidefinite(operator)
         solution = self._solve(operator, weight)
-        results = self._store_dual(operator, solution, rows)
+        total = solution.coefficients.sum(axis=0)
+        alpha = rows.share_among_duplicates(solution.coefficients / total)
+        geometry = operator.geometry(alpha, solution.product / total)
+        # not the landmarks of an approximation: support vectors are few already
+        self.support_ = np.flatnonzero(alpha[:, 0])
+        self.dual_coef_ = alpha[self.support_, 0]
+        self._support = self.kernel_.restrict(operator.X, self.support_)
+        self._density = None
+        self._norms = on_host(geometry.norms)
+        if not operator.is_exact_support:
+            self._norms = self._stored_operator().squared_norms(self._columns)
+        results = self._score_fitted(operator, alpha, geometry, weight)
         self.outlier_scores_ = results.outlier_scores
-        self._set_margin(operator, results.geometry, solution, weight)
+        self._set_margin(operator, results.geometry, solution.coefficients[:, 0], weight)
         if self.threshold == "fresh" or (self.threshold == "auto" and self._is_bandwidth_open):
             self._lower_threshold(rows)
         mean = float(weight @ np.abs(results.scores - self.offset_) / weight.sum(dtype=np.float64))
@@ -130,21 +142,6 @@ class _OneClassDetector(Detector):
             )
         return solution
 
-    def _store_dual(self, operator: KernelOperator, solution: DualSolution, rows: Rows) -> Any:
-        """Store α, shared among duplicates. Return the scores of the training samples."""
-        total = solution.coefficients.sum(axis=0)
-        alpha = rows.share_among_duplicates(solution.coefficients / total)
-        geometry = operator.geometry(alpha, solution.product / total)
-        if operator.is_exact_support:
-            self._store(operator, alpha, geometry.norms)
-            self.dual_coef_ = self.dual_coef_[:, 0]
-        else:  # support vectors are few already, and need no approximation
-            self.support_ = np.flatnonzero(alpha[:, 0])
-            self.dual_coef_ = alpha[self.support_, 0]
-            self._support, self._density = rows.X[self.support_], None
-            self._norms = self._stored_operator().squared_norms(self._columns)
-        return self._score_fitted(operator, alpha, geometry, rows.weight)
-
     def _share(self, weight: Array) -> float:
         """Return ν as a share of the sum of the weights."""
         if self.nu_mode == "relative":
@@ -159,10 +156,9 @@ class _OneClassDetector(Detector):
         return min(1.0, needed / total)
 
     def _set_margin(
-        self, operator: KernelOperator, geometry: Geometry, solution: DualSolution, weight: Array
+        self, operator: KernelOperator, geometry: Geometry, alpha: Array, weight: Array
     ) -> None:
-        """Set threshold and radius from the geometry of the training samples."""
-        alpha = solution.coefficients[:, 0]
+        """Set threshold and radius from the geometry of the training samples and the dual."""
         scores = self._formulation.score(geometry)[:, 0].astype(np.float64)
         distances = geometry.distances[:, 0].astype(np.float64)
         high, low = margin_interval(scores, alpha, weight)
@@ -214,30 +210,23 @@ class _OneClassDetector(Detector):
         scaled = self.kernel_.scaled(X[index])
         direction = 1 + np.arange(scaled.shape[1]) * GOLDEN % 1
         part[np.argsort(scaled @ direction, kind="stable")] = np.arange(index.size) % PARTS
-        folds = range(PARTS if index.size <= ALL_PARTS_ROWS else 1)
-        share, values = self._share(weight), []
-        for number in folds:
-            is_left_out = part == number
-            operator = self.plan_.prediction_operator(X[index[~is_left_out]], self.kernel_)
+        folds = PARTS if index.size <= ALL_PARTS_ROWS else 1
+        share, ratio = self._share(weight), np.zeros(index.size)
+        for number in range(folds):
+            rest, left_out = np.flatnonzero(part != number), np.flatnonzero(part == number)
+            operator = self.plan_.prediction_operator(X[index[rest]], self.kernel_)
             solution = solve_dual(
                 operator,
-                mass[~is_left_out].astype(weight.dtype),
+                mass[rest].astype(weight.dtype),
                 share,
                 tol=max(self.tol, PART_TOL),
                 max_iter=self.max_iter,
             )
-            similarity = operator.cross(X[index[is_left_out]]) @ solution.coefficients
-            values.append((similarity[:, 0] / solution.rho[0], mass[is_left_out]))
-        ratios, masses = (np.concatenate(parts) for parts in zip(*values, strict=True))
-        return float(np.clip(lower_quantile(ratios, masses, share), LEAST_SIMILARITY, 1.0))
-
-    def _geometry(self, rows: CrossOperator) -> Geometry:
-        if rows.lengths_are_known:
-            return super()._geometry(rows)
-        if self._formulation.needs_lengths:
-            raise ValueError(f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does not need them.")
-        product = rows @ self._columns
-        return Geometry(product, self._norms, np.full_like(product, np.nan))
+            similarity = operator.cross(X[index[left_out]]) @ solution.coefficients
+            ratio[left_out] = similarity[:, 0] / solution.rho[0]
+        is_scored = part < folds
+        quantile = lower_quantile(ratio[is_scored], mass[is_scored], share)
+        return float(np.clip(quantile, LEAST_SIMILARITY, 1.0))
 
 
 class WeightedSVDD(_OneClassDetector):
@@ -335,6 +324,7 @@ class WeightedSVDD(_OneClassDetector):
     """
 
     _formulation: ClassVar[Formulation] = SVDD
+    _unknown_lengths = f"{UNKNOWN_LENGTHS} WeightedOneClassSVM does not need them."
 
 
 class WeightedOneClassSVM(_OneClassDetector):
@@ -405,3 +395,4 @@ objective_, history_
     """
 
     _formulation: ClassVar[Formulation] = OCSVM
+    _unknown_lengths = ""

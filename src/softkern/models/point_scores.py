@@ -1,8 +1,7 @@
 """The record of per-sample results that every model returns.
 
-`PointScores` holds labels, memberships, outlier and overlap scores of the same samples. Each part
-is computed once, on first access, from one product with the kernel. Every family of models has a
-subclass that computes the parts from its geometry.
+Each part is computed once, on first access, from one product with the kernel. Every family of
+models has a subclass that computes the parts from its geometry.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class PointScores:
     labels : array of shape (m,)
         Cluster of highest membership, also where all memberships underflow, or -1 for noise.
     memberships : array of shape (m, n_clusters), or (m,) for detectors
-        Membership in every cluster.
+        Membership in every cluster. None for a ranked model without memberships.
     log_memberships : array of shape (m, n_clusters)
         Logarithms of the memberships, which do not underflow.
     outlier_scores : array of shape (m,)
@@ -60,7 +59,7 @@ class PointScores:
 
     @cached_property
     def memberships(self) -> Any:
-        """Memberships, (m, n_clusters). None for a ranked model without memberships."""
+        """Memberships, (m, n_clusters)."""
         return np.exp(self.log_memberships)
 
     @cached_property

@@ -203,16 +203,14 @@ class SpectralClusterer(Clusterer, KernelModel):
     ) -> None:
         """Store coefficients of the projections and of the degree of new samples."""
         columns = np.column_stack([spectrum.coefficients, chosen.mass])
-        places, columns = operator.compressed(columns)
+        places, self._support, columns = operator.compressed(columns)
         self.support_ = chosen.rows[places]
         self.dual_coef_, self._degree_coef = columns[:, :-1], columns[:, -1]
-        self._support = self.kernel_.restrict(operator.X, places)
         self._total_weight = float(chosen.mass.sum())
         self._density = None
         if self.kernel_.decays and not operator.is_exact_support:
             # coefficients of both signs give projections best, but have no logarithm
-            places, density = operator.compressed(chosen.mass, nonnegative=True)
-            self._density = self.kernel_.restrict(operator.X, places), density
+            self._density = operator.compressed(chosen.mass, nonnegative=True)[1:]
 
     def _score_training(
         self, rows: Rows, operator: KernelOperator, spectrum: Spectrum, chosen: TrainingRows

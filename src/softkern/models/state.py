@@ -42,7 +42,7 @@ MODELS = {
     "AutoClustering": "models.auto:AutoClustering",
     "FuzzyCMeans": "models.fuzzy:FuzzyCMeans",
     "KernelSpectralClustering": "models.spectral:KernelSpectralClustering",
-    "OneClassKMeans": "models.one_class_k_means:OneClassKMeans",
+    "OneClassKMeans": "models.one_class_clusterer:OneClassKMeans",
     "OneClassMixture": "models.one_class_mixture:OneClassMixture",
     "OneClassPCM": "models.one_class_pcm:OneClassPCM",
     "OutlierFuzzyCMeans": "models.fuzzy:OutlierFuzzyCMeans",
@@ -55,7 +55,7 @@ MODELS = {
 CLASSES = {
     **{kind.__name__: _path(kind) for kind in KERNELS},
     "AlphaTree": "density_tree.tree:AlphaTree",
-    "Candidate": "planning.prices:Candidate",
+    "Candidate": "planning.engines:Candidate",
     "Coordinates": "splitting.coordinates:Coordinates",
     "Cost": "operators.work:Cost",
     "ColumnScaler": "tables.preparation.scaling:ColumnScaler",

@@ -228,17 +228,14 @@ def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}.")
     sizes: Sizes = {}
-    for attribute, spec in sorted(specs.items(), key=_place):
-        wrong = spec.problem(fitted[attribute], sizes) if attribute in fitted else ""
+    given = [attribute for attribute in specs if attribute in fitted]
+    # numbers and arrays set the sizes that others are compared with
+    for attribute in sorted(given, key=lambda a: not isinstance(specs[a], Number | Floats)):
+        wrong = specs[attribute].problem(fitted[attribute], sizes)
         if wrong:
             raise ValueError(f"{attribute} of {name} {wrong}.")
-        if attribute == "sample_rows_" and is_without_rows:
+        if attribute == "sample_rows_":
             del sizes["n"]  # the weights are those of other rows
-
-
-def _place(item: tuple[str, Spec]) -> tuple[bool, bool]:
-    """Sort numbers that are sizes first, then arrays, which set sizes too."""
-    return not getattr(item[1], "size", ""), not isinstance(item[1], Floats)
 
 
 # Objects within models

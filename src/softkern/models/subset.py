@@ -1,11 +1,10 @@
 """Training rows of a spectral model, chosen by their values and never by their order.
 
-They are all distinct rows, a random sample of them, or the sample with high quadratic Rényi
-entropy: −log of the mean similarity within the sample is large if the sample covers the data
-instead of repeating their dense parts. A row of a Rényi sample has the weight of all rows that are
-nearest to it, so that degrees remain those of the data. The part of this weight that is the row
-itself is known too: an isolated row of a sample weighs as many as were left out, but none of them
-is its neighbor.
+They are all distinct rows, a random sample of them, or the sample of high quadratic Rényi entropy,
+−log of the mean similarity within it, which covers the data instead of repeating their dense parts.
+A row of a Rényi sample has the weight of all rows that are nearest to it, so that degrees remain
+those of the data. The part of it that is the row itself is known too: an isolated row of a sample
+weighs as many as were left out, but none of them is its neighbor.
 """
 
 from __future__ import annotations

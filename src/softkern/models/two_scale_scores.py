@@ -2,14 +2,8 @@
 
 A narrow kernel detects a sample that is alone between clusters, but takes two outliers that lie
 close together for a small cluster. A wide kernel detects distance from the data, but no gap within
-them. `OneClassPCM` combines both: the density at its own bandwidth, and that of a kernel as wide as
-the data minus the narrow mass around a sample, up to 1 % of all (`softkern.rows.Rows.duplicates`).
-Isolated points, which see no more than that even in a kernel as wide as all data, do not count for
-each other at any scale.
-
-Both are scaled by the distribution of the training samples, and the larger counts. In a tail of few
-samples narrow densities are chance, and their logarithm falls with the square of the gaps.
-Beyond the usual range the narrow scale therefore counts only logarithmically.
+them. `OneClassPCM` combines both, see its Notes. Isolated points, which see hardly any mass even in
+a kernel as wide as all data, do not count for each other at any scale.
 """
 
 from __future__ import annotations
@@ -78,10 +72,12 @@ def robust_location_scale(surprisals: Array, weight: Array) -> tuple[float, floa
 
 
 def combine_scales(narrow: Array, wide: Array, scaling: Array) -> Array:
-    """Combine −log densities into one score, (m,). `scaling` (2, 2) is that of either scale."""
-    near, far = (
-        (surprisals - middle) / unit
-        for surprisals, (middle, unit) in zip((narrow, wide), scaling, strict=True)
-    )
+    """Combine −log densities into one score, (m,), the larger in units of the training samples.
+
+    In a tail of few samples narrow densities are chance, and their logarithm falls with the square
+    of the gaps. Beyond one unit the narrow scale therefore counts only logarithmically.
+    """
+    (near_middle, near_unit), (far_middle, far_unit) = scaling
+    near, far = (narrow - near_middle) / near_unit, (wide - far_middle) / far_unit
     near = np.where(near > 1, 1 + np.log(np.maximum(near, 1)), near)
     return np.maximum(near, far).astype(narrow.dtype)

@@ -65,7 +65,10 @@ class KernelProducts(ABC):
 
     @abstractmethod
     def geometry(self, A: Any) -> Geometry:
-        """Similarities and distances of the rows to centers A (n, c), and the centers' norms."""
+        """Similarities and distances of the rows to centers A (n, c), and the centers' norms.
+
+        The product K @ A is computed where it is not given.
+        """
 
     def __matmul__(self, A: Any) -> Array:
         columns, is_vector = self.support._check_columns(A)
@@ -144,9 +147,9 @@ class KernelProducts(ABC):
 class KernelOperator(KernelProducts):
     """The symmetric matrix K of kernel values between the rows of X, as something to multiply.
 
-    A subclass implements `_product`, sets `engine`, and overrides what differs, such as
-    `_cross_product`. Further parameters of its constructor are options that
-    `plan(engine_params=...)` passes on.
+    A subclass implements `_product` and `_cross_product`, sets `engine`, and overrides what
+    differs. Further parameters of its constructor are options that `plan(engine_params=...)` passes
+    on.
 
     Parameters
     ----------
@@ -190,11 +193,9 @@ class KernelOperator(KernelProducts):
         if reason:
             raise ValueError(f"engine={self.engine!r} cannot be used here: {reason}.")
 
-    # What an operator implements, beside `_product`
-
+    @abstractmethod
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         """K(X_new, X) @ A, (m, c), for checked arguments."""
-        return blocked_product(self.kernel, X_new, self.X, A)
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
@@ -291,16 +292,14 @@ class KernelOperator(KernelProducts):
         """Geometry of the support and centers A (m, c) over the support of another operator."""
         return other.cross(self.X).geometry(A)
 
-    def points_at(self, index: Any) -> Any:
-        """Rows of the support by their numbers; of a matrix, what new points need of it."""
-        return self.kernel.restrict(self.X, index)
-
     # Centers
 
     @cached_property
     def features(self) -> FeaturePoints | None:
         """The support in a finite feature map, from which distances are taken; None without."""
-        return FeaturePoints.of(self.kernel.features(self.X))
+        features = self.kernel.features(self.X)  # a sparse one must stay so
+        is_dense = features is not None and not sp.issparse(features)
+        return FeaturePoints.of(features) if is_dense else None
 
     def squared_norms(self, A: Any) -> Any:
         """Squared length of every center, colsum(A ∘ K A), (c,)."""
@@ -316,29 +315,26 @@ class KernelOperator(KernelProducts):
         return squared_distances(diag, self.columns(index), diag[index], is_semidefinite)
 
     def geometry(self, A: Any, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the support to centers A (n, c), and their norms.
-
-        The product K @ A is computed where it is not given.
-        """
+        """Similarities and distances of the support to centers A (n, c), and their norms."""
         columns, _ = self._check_columns(A)
         product = self._product(columns) if product is None else product.reshape(columns.shape)
         return self._geometry_of(columns, product, center_norms(columns, product))
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
-        """Numbers of the rows that new points need, and coefficients on these: the same centers.
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
+        """The same centers for new points: numbers of rows, these points, coefficients on them.
 
         With `nonnegative`, the coefficients of an A ≥ 0 are not negative: a density stays one.
         """
         columns, _ = self._check_columns(A)
         used = np.flatnonzero(columns.any(axis=1))
         if used.size in (0, self.shape[0]):
-            return np.arange(self.shape[0]), columns
-        return used, columns[used]
+            used = np.arange(self.shape[0])
+        else:
+            columns = columns[used]
+        return used, self.kernel.restrict(self.X, used), columns
 
     def release(self) -> None:
         """Free arrays that are only needed while iterating."""
-
-    # Logarithms
 
     def log_product_of_others(
         self, a: Any, own: Any, product: Array | None = None, rows: Array | None = None
@@ -431,10 +427,7 @@ class CrossOperator(KernelProducts):
         return self.support.kernel.features(self.X)
 
     def geometry(self, A: Any, norms: Any = None, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the new points to centers A (n, c).
-
-        The product K @ A and the squared norms of the centers are computed where not given.
-        """
+        """Similarities and distances of the new points to centers A (n, c), and their norms."""
         columns, _ = self.support._check_columns(A)
         norms = self.support.squared_norms(columns) if norms is None else norms
         product = self._product(columns) if product is None else product

@@ -20,7 +20,7 @@ import numpy as np
 from softkern._utils.threads import available_threads, is_forked
 from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators.base import KernelOperator, ProblemSize
+from softkern.operators.base import KernelOperator, ProblemSize, blocked_product
 
 MODES_LIMIT = 2**27  # a larger grid takes more memory and time than it saves
 FEW_MODES = 2**16  # of which a transform takes milliseconds; more than pairs of points save nothing
@@ -53,6 +53,7 @@ class FourierOperator(KernelOperator):
     """
 
     engine: ClassVar[str] = "fourier"
+    kernel: Gaussian
 
     def __init__(self, kernel: Kernel, X: Any, tolerance: float | None = None) -> None:
         super().__init__(kernel, X)
@@ -81,9 +82,7 @@ class FourierOperator(KernelOperator):
         self._lock = threading.RLock()  # a transform has one workspace
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = ("_plans", "_kept", "_peak", "_lock")
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in forgotten}
+        return super().__getstate__() | {"_plans": {}, "_kept": None, "_peak": None, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -112,7 +111,7 @@ class FourierOperator(KernelOperator):
         fine = math.prod(self.modes) * 2 ** len(self.modes)
         transforms = -(-A.shape[1] // 2) * transform_seconds(fine, available_threads())
         if inside.size * float(self.shape[0]) * PAIR_SECONDS <= transforms:
-            out[inside] = super()._cross_product(X_new[inside], A)
+            out[inside] = blocked_product(self.kernel, X_new[inside], self.X, A)
             return out
         values, to_points = np.zeros((inside.size, A.shape[1])), self._plan(2, X_new[inside])
         with self._locked():
@@ -156,7 +155,6 @@ class FourierOperator(KernelOperator):
 
         They are brought to one size first, so that the error of one does not drown the other.
         """
-        assert isinstance(self.kernel, Gaussian)
         size = np.abs(A).max(axis=0, initial=0).astype(np.float64)
         filled = np.flatnonzero(size)
         for start in range(0, filled.size, 2):
@@ -205,9 +203,8 @@ class FourierOperator(KernelOperator):
         if problem.is_sparse:
             return "it needs a dense array"
         modes, _ = fourier_grid(problem_extent(problem), default_tolerance(problem.dtype))
-        if problem.extent is None or math.prod(modes) <= min(
-            MODES_LIMIT, max(FEW_MODES, problem.n**2)
-        ):
+        limit = min(MODES_LIMIT, max(FEW_MODES, problem.n**2))
+        if problem.extent is None or math.prod(modes) <= limit:
             return None
         width = _times(problem.extent)
         return f"the data are {width} bandwidths wide: too many Fourier modes for {problem.n} rows"
@@ -232,14 +229,10 @@ def default_tolerance(dtype: Any) -> float:
     return 1e-6 if np.dtype(dtype) == np.float32 else 1e-9
 
 
-def _reach(tolerance: float) -> float:
-    """Bandwidths at which kernel and spectrum have fallen to a tenth of the tolerance."""
-    return math.sqrt(2 * math.log(10 / tolerance))
-
-
 def fourier_grid(extent: tuple[float, ...], tolerance: float) -> tuple[tuple[int, ...], Array]:
     """Modes and period per column: the data, and the reach of data and of queries around them."""
-    reach = _reach(tolerance)
+    # bandwidths at which kernel and spectrum have fallen to a tenth of the tolerance
+    reach = math.sqrt(2 * math.log(10 / tolerance))
     period = np.minimum(np.asarray(extent, dtype=np.float64), WIDEST) + 2 * reach
     return tuple(2 * math.ceil(reach * p / (2 * math.pi)) + 1 for p in period), period
 

@@ -1,9 +1,8 @@
 """How points lie to centers, and distances that keep their digits.
 
 Every function here is written against the array API: it runs where the operator's arrays live.
-D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common: far from the origin of
-feature space, all of them. Distances do not depend on the origin; taken from features less a
-point in their middle (`FeaturePoints`), they have the digits that the data have.
+D² = K_xx − 2 G + ‖center‖² loses the digits that points have in common. From features less a point
+in their middle (`FeaturePoints`), distances have all the digits that the data have.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from array_api_compat import device, is_dask_array, is_numpy_array
+from array_api_compat import device, is_numpy_array
 
 from softkern._utils.arrays import namespace, row_sums
 from softkern.rows import row_slices
@@ -31,18 +29,6 @@ class Geometry:
     product: Any  # K @ A, (n, c)
     norms: Any  # squared lengths of the centers, (c,)
     distances: Any  # squared distances to them, (n, c)
-
-    def take(self, order: Any) -> Geometry:
-        """The same of some centers, or of all in another order, by their numbers."""
-        if is_dask_array(self.product):
-            return Geometry(self.product[:, order], self.norms[order], self.distances[:, order])
-        xp = namespace(self.product)
-        order = xp.asarray(order, device=device(self.product))
-        return Geometry(
-            xp.take(self.product, order, axis=1),
-            xp.take(self.norms, order, axis=0),
-            xp.take(self.distances, order, axis=1),
-        )
 
     def gaps(self, A: Any) -> Any:
         """Squared distances between the centers A (n, c), whose columns sum to one, (c, c).
@@ -93,10 +79,8 @@ class FeaturePoints:
     norms: Any  # ‖point‖², (n,)
 
     @classmethod
-    def of(cls, features: Any | None) -> FeaturePoints | None:
-        """Of F (n, r); None where there is none, or where it is sparse and must stay so."""
-        if features is None or sp.issparse(features):
-            return None
+    def of(cls, features: Any) -> FeaturePoints:
+        """Of F (n, r)."""
         # some rows show where the middle is; all of them would cost more than the distances
         some = features[:: max(1, features.shape[0] // MIDDLE_ROWS), :]
         if is_numpy_array(some):

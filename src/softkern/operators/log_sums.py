@@ -106,14 +106,19 @@ class LogKernelSum:
 def _near_logs(
     tree: cKDTree, log_weights: Array, queries: Array, own: Array, log_own: Array
 ) -> Array:
-    """Logarithm of Σ w exp(−r²/2) for every query, (m,), over the tree's points that matter.
+    """Logarithm of Σ w exp(−r²/2) for every query, (m,), −∞ where squares overflow.
 
-    A point matters where log w − r²/2 comes within log(n/ε) of its largest value, for which the
-    nearest points give a lower bound. A query so far that squares overflow, or one that is the
-    only point and has no weight for itself, has −∞.
+    Points of the tree are summed where log w − r²/2 comes within log(n/ε) of its largest value.
     """
     logs, threads = np.full(len(queries), -np.inf), available_threads()
-    least = _largest_term(tree, log_weights, queries, own, log_own)
+    # a lower bound of the largest term of every query, from a few nearest points
+    k = min(8, tree.n)
+    distance, index = tree.query(queries, k=k, workers=threads)
+    distance, index = distance.reshape(-1, k), index.reshape(-1, k)
+    with np.errstate(over="ignore"):
+        # at infinite distance the tree names no point
+        terms = log_weights[np.minimum(index, tree.n - 1)] - 0.5 * np.square(distance)
+    least = np.where(index == own[:, None], log_own[:, None], terms).max(axis=1)
     within = np.flatnonzero(np.isfinite(least))
     if not within.size:
         return logs
@@ -137,20 +142,6 @@ def _near_logs(
         total = np.log(np.add.reduceat(np.exp(terms - np.repeat(shift, counts[rows])), starts))
         logs[within[rows]] = total + shift
     return logs
-
-
-def _largest_term(
-    tree: cKDTree, log_weights: Array, queries: Array, own: Array, log_own: Array
-) -> Array:
-    """A lower bound, (m,), of the largest log w − r²/2, from a few nearest points."""
-    k = min(8, tree.n)
-    distance, index = tree.query(queries, k=k, workers=available_threads())
-    distance, index = distance.reshape(-1, k), index.reshape(-1, k)
-    with np.errstate(over="ignore"):
-        # at infinite distance the tree names no point
-        terms = log_weights[np.minimum(index, tree.n - 1)] - 0.5 * np.square(distance)
-    terms = np.where(index == own[:, None], log_own[:, None], terms)
-    return np.asarray(terms.max(axis=1))
 
 
 def _dense(X: Any) -> Array:

@@ -28,11 +28,7 @@ TILE_REACH = 1.5  # distances to a tile's share of neighbors that a tile extends
 
 
 class Ordering:
-    """How to put rows beside their neighbors.
-
-    `scaled` gives the coordinates in which distances are taken. Points farther apart than `reach`
-    do not matter to each other.
-    """
+    """How to put rows beside their neighbors; `reach` is a distance in `scaled` coordinates."""
 
     def __init__(self, X: Array, scaled: Callable[[Array], Array], reach: float) -> None:
         self.reach, self.scaled = reach, scaled
@@ -45,41 +41,25 @@ class Ordering:
         if _share_of_near_cells(sample, seeds, reach) <= MOST_NEAR:
             self.seeds = seeds
 
-    def order(self, X: Array) -> Array:
-        """Numbers of the rows of X (m, d), (m,)."""
+    def order(self, X: Array) -> tuple[Array, list[int]]:
+        """Row numbers (m,), and places between which rows do not matter to each other."""
         if self.has_tree:
             # cut in the middle, not at the median: gaps between groups become gaps between tiles
             cuts = {"leafsize": 64, "compact_nodes": False, "balanced_tree": False}
-            return np.asarray(cKDTree(self.scaled(X), **cuts).indices)
+            return np.asarray(cKDTree(self.scaled(X), **cuts).indices), []
         if self.seeds is None:
-            return np.arange(len(X))
-        return np.argsort(self._cells(X)[0], kind="stable")
-
-    def order_and_breaks(self, X: Array, least: int) -> tuple[Array, list[int]]:
-        """The order, and places in it between rows that do not matter to each other.
-
-        There are none if parts would usually be shorter than `least` rows.
-        """
-        if self.seeds is None:
-            return self.order(X), []
-        cells, radius = self._cells(X)
-        sizes = np.bincount(cells)
-        there = np.flatnonzero(sizes)
-        gaps = np.linalg.norm(np.diff(self.seeds[there], axis=0), axis=1)
-        is_far = gaps - radius[there[1:]] - radius[there[:-1]] > self.reach
-        breaks: list[int] = np.cumsum(sizes[there])[:-1][is_far].tolist()
-        order = np.argsort(cells, kind="stable")
-        return order, breaks if len(X) >= least * (len(breaks) + 1) else []
-
-    def _cells(self, X: Array) -> tuple[Array, Array]:
-        """The number of every row's nearest seed, (n,), and how far its cell reaches, (c,)."""
-        assert self.seeds is not None
+            return np.arange(len(X)), []
         cells, radius = np.empty(len(X), dtype=np.intp), np.zeros(len(self.seeds))
         for rows in row_slices(len(X), ROWS_AT_ONCE):
             points = self._points(X[rows])
             cells[rows] = _nearest(points, self.seeds)
             np.maximum(radius, _radii(points, self.seeds, cells[rows]), out=radius)
-        return cells, radius
+        sizes = np.bincount(cells)
+        there = np.flatnonzero(sizes)
+        gaps = np.linalg.norm(np.diff(self.seeds[there], axis=0), axis=1)
+        is_far = gaps - radius[there[1:]] - radius[there[:-1]] > self.reach
+        breaks: list[int] = np.cumsum(sizes[there])[:-1][is_far].tolist()
+        return np.argsort(cells, kind="stable"), breaks
 
     def _points(self, X: Array) -> Array:
         """Coordinates whose squares do not overflow."""

@@ -33,7 +33,6 @@ class PrecomputedOperator(DenseOperator):
 
     @cached_property
     def gram(self) -> Array:
-        """The matrix given."""
         return np.asarray(self.X)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
@@ -46,16 +45,15 @@ class PrecomputedOperator(DenseOperator):
     def cross(self, X_new: Any, diag: Any = None) -> CrossOperator:
         """New points as their kernel values with the support, (m, n).
 
-        `diag` holds their values with themselves; without it they are taken to be those of the
-        support where these are all equal.
+        `diag` holds their values with themselves (default: those of the support, if all equal).
         """
         return _GivenValues(self, X_new, diag)
 
-    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Array]:
+    def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
         """Where diagonal values differ all rows stay: fewer of them might all be equal."""
         if self.has_equal_diagonal:
             return super().compressed(A, nonnegative)
-        return np.arange(self.shape[0]), self._check_columns(A)[0]
+        return np.arange(self.shape[0]), self.X.copy(), self._check_columns(A)[0]
 
     @cached_property
     def has_equal_diagonal(self) -> bool:

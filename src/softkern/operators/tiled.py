@@ -7,7 +7,7 @@ threads. Tiles that are too far from a block of rows to matter are skipped.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -52,6 +52,7 @@ class TiledOperator(KernelOperator):
     """
 
     engine: ClassVar[str] = "tiled"
+    kernel: Gaussian
 
     def __init__(self, kernel: Kernel, X: Any, threads: int | None = None) -> None:
         super().__init__(kernel, X)
@@ -61,18 +62,17 @@ class TiledOperator(KernelOperator):
 
     @cached_property
     def _tiles(self) -> _GaussianTiles:
-        assert isinstance(self.kernel, Gaussian)
         return _GaussianTiles(self.kernel, self.X)
 
     def _product(self, A: Array) -> Array:
         if self.shape[0] ** 2 <= DENSE_PAIRS:
-            return super()._cross_product(self.X, A)
-        return self._tiles.product(None, A, self.threads or available_threads(), self.X)
+            return blocked_product(self.kernel, self.X, self.X, A)
+        return self._tiles.product(None, A, self.threads)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if X_new.shape[0] * self.shape[0] <= DENSE_PAIRS:
-            return super()._cross_product(X_new, A)
-        return self._tiles.product(X_new, A, self.threads or available_threads(), self.X)
+            return blocked_product(self.kernel, X_new, self.X, A)
+        return self._tiles.product(X_new, A, self.threads)
 
     def partial_product(self, index: Any, A: Any) -> Array:
         if 2 * len(index) > self.shape[0]:
@@ -80,9 +80,7 @@ class TiledOperator(KernelOperator):
         points, weights = self.X[index], np.ascontiguousarray(A, self.dtype)
         if len(index) * self.shape[0] <= DENSE_PAIRS:
             return blocked_product(self.kernel, self.X, points, weights)
-        assert isinstance(self.kernel, Gaussian)
-        threads = self.threads or available_threads()
-        return _GaussianTiles(self.kernel, points).product(self.X, weights, threads, points)
+        return _GaussianTiles(self.kernel, points).product(self.X, weights, self.threads)
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         # smaller kernel values were left out
@@ -95,21 +93,12 @@ class TiledOperator(KernelOperator):
         return "it needs a dense array" if problem.is_sparse else None
 
 
-def _progress(total: int, work: float) -> AbstractContextManager[Callable[[float], None]]:
-    """Progress of a long product; that of a short one is not reported."""
-    is_long = work > LONG_WORK
-    return stage("similarities", total=total) if is_long else nullcontext(lambda done: None)
-
-
 def _rounds(count: int) -> list[list[tuple[int, int]]]:
     """Rounds of pairs: first each with itself, then all pairs, none twice in a round."""
-    circle: list[int | None] = [*range(count), *([None] if count % 2 else [])]
     rounds = [[(k, k) for k in range(count)]]
-    for _ in range(len(circle) - 1):
-        half = len(circle) // 2
-        met = zip(circle[:half], reversed(circle[half:]), strict=True)
-        rounds.append([(min(i, j), max(i, j)) for i, j in met if i is not None and j is not None])
-        circle = [circle[0], circle[-1], *circle[1:-1]]
+    for total in range(count):  # of both numbers, up to a multiple of the count
+        pairs = ((k, (total - k) % count) for k in range(count))
+        rounds.append([(i, j) for i, j in pairs if i < j])
     return rounds
 
 
@@ -121,12 +110,12 @@ def padded_columns(d: int) -> int:
 class _GaussianTiles:
     """Support points in tiles, centered and scaled so that K = 2^(−‖x − y‖²).
 
-    Where the data are wide in bandwidths, neighbors are put into the same tile, so that most
-    tiles are too far from a row to matter and are never computed.
+    Where data are wide in bandwidths, a tile contains neighbors, and most tiles are too far to
+    matter.
     """
 
     def __init__(self, kernel: Gaussian, X: Array) -> None:
-        self.dtype = X.dtype
+        self.X, self.dtype = X, X.dtype
         self.offset = np.median(X, axis=0).astype(np.float64)
         bandwidth = np.broadcast_to(np.asarray(kernel.bandwidth), (X.shape[1],))
         self.scale = np.sqrt(math.log2(math.e) / 2) / bandwidth
@@ -136,7 +125,9 @@ class _GaussianTiles:
         self.order, self.ordering, breaks = np.arange(self.n), None, list[int]()
         if np.square(extent).sum() > SKIPPING_WIDTH and self.n > TILE:
             self.ordering = Ordering(X, self.scaled, math.sqrt(CUTOFF))
-            self.order, breaks = self.ordering.order_and_breaks(X, 2 * TILE)
+            self.order, breaks = self.ordering.order(X)
+        if self.n < 2 * TILE * (len(breaks) + 1):  # parts would often be shorter than a tile
+            breaks = []
         ends = [0, *breaks, self.n]
         self.parts = [
             slice(first + part.start, first + part.stop)
@@ -145,7 +136,7 @@ class _GaussianTiles:
         ]
         self.center, self.low, self.high = np.zeros((3, len(self.parts), padded_columns(d)))
         self.radius = np.zeros(len(self.parts))
-        self.support = self._tiled(padded_columns(d), lambda tile: self._local(X, tile))
+        self.support = self._tiled(padded_columns(d), self._local)
 
     def scaled(self, rows: Array) -> Array:
         """Coordinates in which the kernel is a power of two, in float64."""
@@ -160,10 +151,10 @@ class _GaussianTiles:
             tiles[t, : rows.shape[1], : rows.shape[0]] = rows.T
         return tiles
 
-    def _local(self, X: Array, tile: int) -> Array:
+    def _local(self, tile: int) -> Array:
         """Coordinates of a tile around its own center: small numbers, whose digits all count."""
-        columns = slice(0, X.shape[1])
-        coordinates = self.scaled(X[self.order[self.parts[tile]]])
+        columns = slice(0, self.X.shape[1])
+        coordinates = self.scaled(self.X[self.order[self.parts[tile]]])
         self.low[tile, columns] = coordinates.min(axis=0)
         self.high[tile, columns] = coordinates.max(axis=0)
         self.center[tile, columns] = np.median(coordinates, axis=0)
@@ -172,30 +163,30 @@ class _GaussianTiles:
             self.radius[tile] = np.sqrt(np.square(local).sum(axis=1).max())
         return np.asarray(local)
 
-    def _order(self, X: Array) -> Array:
-        """Row numbers such that near rows follow each other, where that helps."""
-        if self.ordering is None or X.shape[0] <= TILE:
-            return np.arange(X.shape[0])
-        return self.ordering.order(X)
+    def _progress(self, m: int, c: int, total: int) -> AbstractContextManager[Any]:
+        """Report the progress of a product of m rows with c columns, unless it is short."""
+        is_long = m * self.n * (self.support.shape[1] + c) > LONG_WORK
+        return stage("similarities", total=total) if is_long else nullcontext(lambda done: None)
 
-    def _work(self, m: int, c: int) -> float:
-        """Operations of a product of m rows with c columns."""
-        return m * self.n * (self.support.shape[1] + c)
-
-    def product(self, X_new: Array | None, A: Array, threads: int, X: Array) -> Array:
+    def product(self, X_new: Array | None, A: Array, threads: int | None) -> Array:
         """K(X_new, X) @ A, (m, c); None stands for X itself."""
-        rows = X if X_new is None else X_new
+        rows, threads = self.X if X_new is None else X_new, threads or available_threads()
         with nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as pool:
             run = map if pool is None else pool.map
             if X_new is None and A.shape[1] == 1 and len(self.parts) > 1:
                 return self._product_with_itself(A, run)
-            order = self.order if X_new is None else self._order(rows)
+            if X_new is None:
+                order = self.order
+            elif self.ordering is None or len(rows) <= TILE:
+                order = np.arange(len(rows))
+            else:
+                order, _ = self.ordering.order(rows)
             out = np.empty((len(rows), A.shape[1]), dtype=self.dtype)
             for columns in row_slices(A.shape[1], COLUMNS_AT_ONCE):
                 self._fill(rows, order, A[:, columns], out[:, columns], threads, run)
         return out
 
-    def _product_with_itself(self, a: Array, run: Callable[..., Iterable[Any]]) -> Array:
+    def _product_with_itself(self, a: Array, run: Callable[..., Any]) -> Array:
         """K @ a, (n, 1), every kernel value computed once for both of its points.
 
         Groups of tiles meet in rounds, as in a tournament: of each round no two tasks have a group
@@ -214,7 +205,7 @@ class _GaussianTiles:
             gaussian_pairs(self.support, *boxes, counts, weights, CUTOFF, rows, others, sums)
 
         meetings = _rounds(len(ends) - 1)
-        with _progress(len(meetings), self._work(self.n, 1)) as done:
+        with self._progress(self.n, 1, len(meetings)) as done:
             for number, pairs in enumerate(meetings, 1):
                 list(run(task, pairs))
                 done(number)
@@ -224,13 +215,7 @@ class _GaussianTiles:
         return out
 
     def _fill(
-        self,
-        rows: Array,
-        order: Array,
-        A: Array,
-        out: Array,
-        threads: int,
-        run: Callable[..., Iterable[Any]],
+        self, rows: Array, order: Array, A: Array, out: Array, threads: int, run: Callable[..., Any]
     ) -> None:
         """Columns of the product, tasks of rows shared out among threads."""
         from softkern.operators._gaussian_tiles import ROW_BLOCK, gaussian_rows
@@ -253,6 +238,6 @@ class _GaussianTiles:
             gaussian_rows(queries, self.support, *boxes, weights, CUTOFF, sums)
             out[index] = sums[: len(index), :c]
 
-        with _progress(m, self._work(m, c)) as done:
+        with self._progress(m, c, m) as done:
             for number, _ in enumerate(run(task, range(0, m, rows_per_task)), 1):
                 done(min(m, number * rows_per_task))

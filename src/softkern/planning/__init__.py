@@ -5,9 +5,8 @@ prints the choice.
 """
 
 from softkern.operators.work import Cost
-from softkern.planning.engines import ENGINES, Engine, register
+from softkern.planning.engines import ENGINES, Candidate, Engine, register
 from softkern.planning.plan import Plan, plan
-from softkern.planning.prices import Candidate
 from softkern.planning.text import seconds_in_words
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The engines that `plan` chooses from: one `Engine` per operator, with all that a plan needs.
+"""The engines that `plan` chooses from, their prices for a problem, and the choice by these.
 
 `ENGINES` is the table of all engines by name. `register` adds one, for instance your own.
 """
@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 import inspect
-import time
+import timeit
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,35 +22,49 @@ from softkern.operators.features import FeatureOperator
 from softkern.operators.fourier import FourierOperator
 from softkern.operators.gpu.devices import free_memory, unavailable_reason
 from softkern.operators.gpu.operator import GpuOperator
-from softkern.operators.low_rank import NystroemOperator
+from softkern.operators.low_rank import DEFAULT_RANK, NystroemOperator
 from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.operators.work import Cost
 from softkern.planning import costs
+from softkern.planning.text import bytes_in_words
 
-PROBE_REFERENCE = 1.45e-4  # seconds of `_probe` on the reference machine
+MEMORY_SHARE = 0.8  # of the available memory
+LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
+LOW_RANK = "nystroem"
+# The kernel matrix is the fastest up to these rows, these values per product of the loop, and
+# these multiplications per product
+SMALL_ROWS = 1000
+SMALL_VALUES = 20_000
+SMALL_MULTIPLICATIONS = 2_000_000
+
+# Low-rank acceleration of an exact engine
+EXACT_STEPS = 8  # expected exact products of an accelerated loop
+FACTOR_GAIN = 1.5  # by which it must be faster
+FACTOR_TOLERANCE = 1e-3  # share of the trace at which the factor is good enough
+RANK_SAMPLE = 250  # rows whose eigenvalues show the rank
+
+PROBE_REFERENCE = 1.45e-4  # of `machine_speed` on the reference machine
 # Parameters of operators that are not options of their engine
 COMMON = {"self", "kernel", "X", "sample_weight", "random_state", "points"}
 
 
 @cache
 def machine_speed() -> float:
-    """How many times longer this machine takes than the reference machine, measured once."""
-    return float(np.clip(min(_probe() for _ in range(8)) / PROBE_REFERENCE, 0.1, 10.0))
+    """How many times longer this machine takes than the reference machine, measured once.
 
-
-def _probe() -> float:
-    """Seconds of multiplications and additions in the cache, which every operator does.
-
-    Not NumPy's exponential, which is ten times as fast on some processors.
+    By multiplications and additions in the cache, which every operator does. NumPy's exponential
+    is ten times as fast on some processors.
     """
     values = np.linspace(-1, 0, 2**14)
     out = np.empty_like(values)
-    start = time.perf_counter()
-    for _ in range(32):
+
+    def probe() -> None:
         np.multiply(values, values, out=out)
         np.add(out, values, out=out)
-    return time.perf_counter() - start
+
+    seconds = min(timeit.repeat(probe, number=32, repeat=8))
+    return float(np.clip(seconds / PROBE_REFERENCE, 0.1, 10.0))
 
 
 @dataclass(frozen=True)
@@ -101,6 +116,31 @@ class Engine:
         reason = self.operator.unsupported_reason(problem)
         return reason or self.unavailable_reason(**self.known(options))
 
+    def price(
+        self, problem: ProblemSize, options: dict[str, Any], limit: int, rank: int = 0
+    ) -> Price:
+        """Return the price for a problem. `rank` is that of a low-rank factor, 0 for none."""
+        reason = self.unsupported_reason(problem, options)
+        if reason is not None:
+            return Price(self, reason)
+        options = self.known(options)
+        cost = self.cost(problem, **options)
+        cost = replace(cost, memory=cost.memory + LOOP_ARRAYS * problem.vectors)
+        obstacle, free = "", self.device_memory(**options)
+        is_crowded = free is not None and cost.device > MEMORY_SHARE * free
+        if is_crowded:
+            obstacle = "over the memory that is free on its device"
+        elif cost.memory > limit:
+            obstacle = f"over the memory limit of {bytes_in_words(limit)}"
+        price = Price(self, obstacle, cost, cost.total(problem.products), is_crowded)
+        if not rank or not self.is_exact:
+            return price
+        factor = self.factor_cost(problem, rank)
+        faster = cost.setup + EXACT_STEPS * cost.product + factor.total(problem.products)
+        if cost.memory + factor.memory > limit or price.seconds <= FACTOR_GAIN * faster:
+            return price
+        return replace(price, seconds=faster, factor=factor, rank=rank)
+
     def build(
         self, kernel: Any, X: Any, sample_weight: Any = None, random_state: Any = 0, **options: Any
     ) -> KernelOperator:
@@ -108,6 +148,30 @@ class Engine:
         if "random_state" in self._parameters:
             options |= {"sample_weight": sample_weight, "random_state": random_state}
         return self.operator(kernel, X, **options)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What an engine takes for a problem, and what speaks against it."""
+
+    engine: Engine
+    obstacle: str = ""  # why it cannot be used, or does not fit
+    cost: Cost | None = None  # with the loop's arrays; None where it cannot be used
+    seconds: float = np.inf  # of the set-up and all products, on the reference machine
+    is_crowded: bool = False  # whether it exceeds the memory that is free on its device
+    # Low-rank factor with which the loop is faster, and its rank
+    factor: Cost | None = None
+    rank: int = 0
+
+    def require(self, n: int) -> None:
+        """Raise an error where the engine cannot be used."""
+        if self.cost is None:
+            raise ValueError(f"engine={self.engine.name!r} cannot be used here: {self.obstacle}.")
+        if self.is_crowded:
+            raise MemoryError(
+                f"engine={self.engine.name!r} needs {bytes_in_words(self.cost.device)} on its "
+                f"device for n = {n:,}, more than is free there; use another engine, or fewer rows."
+            )
 
 
 ENGINES: dict[str, Engine] = {}
@@ -188,3 +252,92 @@ def prediction_parameters(engine: str, engine_params: dict[str, Any] | None) -> 
     if engine not in ENGINES or not ENGINES[engine].predicts:
         return {"engine": "auto"}
     return {"engine": engine, "engine_params": engine_params}
+
+
+def is_small(problem: ProblemSize) -> bool:
+    """Whether the kernel matrix in memory is the fastest, without comparing costs."""
+    values = problem.n**2
+    return (
+        problem.n <= SMALL_ROWS
+        and values <= SMALL_VALUES * problem.products
+        and values * (1 + problem.n_vectors) <= SMALL_MULTIPLICATIONS
+        and problem.kernel.takes_points
+        and tuple(ENGINES) == BUILT_IN
+        and ENGINES["features"].operator.unsupported_reason(problem) is not None
+    )
+
+
+# The choice by prices
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One engine with its cost, or the reason why it cannot be used."""
+
+    engine: str
+    cost: Cost | None  # with the loop's arrays, on the reference machine
+    reason: str
+    speed: float = 1.0  # seconds on this machine per second on the reference machine
+
+
+def price_engines(
+    problem: ProblemSize, options: dict[str, Any], limit: int, accelerate: bool = False
+) -> dict[str, Price]:
+    """Price all engines, with a low-rank factor if `accelerate` where that is faster."""
+    rank = 0
+    if accelerate and ENGINES[LOW_RANK].unsupported_reason(problem, options) is None:
+        shown = rank_for(problem, FACTOR_TOLERANCE, RANK_SAMPLE)
+        # a factor may need twice the rank that the sample shows
+        rank = DEFAULT_RANK if shown is None else min(2 * shown, DEFAULT_RANK)
+    prices = {name: engine.price(problem, options, limit, rank) for name, engine in ENGINES.items()}
+    if all(price.cost is None for price in prices.values()):
+        reasons = "; ".join(f"{name}: {price.obstacle}" for name, price in prices.items())
+        raise ValueError(f"no engine can do this. {reasons}.")
+    return prices
+
+
+def choose(prices: dict[str, Price], patience: float) -> Price:
+    """Return the fastest engine that fits, or the smallest one if none does.
+
+    An exact engine is preferred unless it takes longer than `patience`.
+    """
+    fitting = [price for price in prices.values() if not price.obstacle]
+    if not fitting:
+        usable = (price for price in prices.values() if price.cost is not None)
+        return min(usable, key=attrgetter("cost.memory"))
+    exact = [price for price in fitting if price.engine.is_exact]
+    best = min(exact or fitting, key=attrgetter("seconds"))
+    return best if best.seconds <= patience else min(fitting, key=attrgetter("seconds"))
+
+
+def list_candidates(
+    prices: dict[str, Price], chosen: Price, is_requested: bool = False
+) -> tuple[Candidate, ...]:
+    """Return all engines with their costs, and why they were chosen or not."""
+    candidates = []
+    for name, price in prices.items():
+        slower = price.seconds / max(chosen.seconds, 1e-9)
+        if price.obstacle:
+            reason = price.obstacle
+        elif price is chosen:
+            reason = "as requested" if is_requested else "chosen"
+        elif chosen.engine.is_exact and not price.engine.is_exact:
+            reason = "its error is known only afterwards"
+        else:
+            reason = f"{slower:.3g} × the time" if slower >= 1 else "not requested"
+        candidates.append(Candidate(name, price.cost, reason, price.engine.speed()))
+    return tuple(candidates)
+
+
+def rank_for(problem: ProblemSize, tolerance: float, size: int) -> int | None:
+    """Estimate the rank of a factor that leaves out this share of the trace, from a sample.
+
+    Twice the rank that the best factor of the sample needs. None where that is no small part of
+    the sample, which cannot show a rank near its own size.
+    """
+    if problem.sample is None or len(problem.sample) < size:
+        return None
+    rows = problem.sample[:: len(problem.sample) // size]
+    values = np.linalg.eigvalsh(problem.kernel.with_bandwidth(1.0).block(rows, rows))
+    needed = int((np.cumsum(np.maximum(values, 0)) > tolerance * values.sum()).sum())
+    return 2 * needed if needed < len(rows) / 2 else None

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 
 from softkern._utils.arrays import is_dask
+from softkern._utils.memory import available_memory
 from softkern._utils.random import fixed_seed
 from softkern._utils.threads import available_threads
 from softkern.kernels import Kernel
@@ -24,16 +25,17 @@ from softkern.kernels.resolve import has_open_bandwidth, resolve
 from softkern.operators.base import KernelOperator, ProblemSize
 from softkern.operators.low_rank import NystroemOperator
 from softkern.operators.work import Cost
-from softkern.planning.engines import ENGINES, Engine, exact_engine
-from softkern.planning.prices import (
+from softkern.planning.engines import (
+    ENGINES,
     FACTOR_TOLERANCE,
     LOW_RANK,
+    MEMORY_SHARE,
     Candidate,
+    Engine,
     choose,
+    exact_engine,
     is_small,
     list_candidates,
-    loop_cost,
-    memory_limit_of_machine,
     price_engines,
     rank_for,
 )
@@ -92,8 +94,10 @@ class Plan:
 
     @property
     def limit(self) -> int:
-        """Bytes that may be used."""
-        return memory_limit_of_machine() if self.memory_limit is None else self.memory_limit
+        """Bytes that may be used, by default a share of the available memory."""
+        if self.memory_limit is not None:
+            return self.memory_limit
+        return int(MEMORY_SHARE * available_memory())
 
     @property
     def chosen(self) -> Candidate:
@@ -128,14 +132,12 @@ class Plan:
     @property
     def prediction_seconds(self) -> float:
         """Expected time of the same product for as many new points."""
-        engine = ENGINES.get(self.engine)
-        if engine is not None and engine.predicts:
+        if self.engine not in ENGINES or ENGINES[self.engine].predicts:
             return self.product_seconds
-        exact = exact_engine(self.problem)
-        for candidate in self.candidates:
-            if candidate.engine == exact.name and candidate.cost is not None:
-                return candidate.cost.product * candidate.speed
-        return exact.cost(self.problem).product * exact.speed()
+        name = exact_engine(self.problem).name
+        exact = next(c for c in self.candidates if c.engine == name)
+        assert exact.cost is not None
+        return exact.cost.product * exact.speed
 
     def build(self, X: Any, sample_weight: Any = None, random_state: Any = 0) -> KernelOperator:
         """Build the operator for the data (n, d) that the plan was made for.
@@ -308,7 +310,10 @@ def plan(
     rows, open_kernel = None, None
     if not isinstance(X_or_shape, tuple):
         rows = Rows.of(X_or_shape, sample_weight)
-        problem = problem_of_rows(rows, named, random_state)
+        with config_context(assume_finite=True):
+            kernel = resolve(X=rows, **named, random_state=random_state)
+            kernel.check(rows.X)
+        problem = ProblemSize.of(rows.X, kernel).with_extent(rows.X)
     else:
         if len(X_or_shape) != 2 or min(X_or_shape) < 1:
             raise ValueError(f"the shape must be (n, d) with n, d ≥ 1, got {X_or_shape!r}.")
@@ -357,14 +362,6 @@ def _compare_engines(
     return _low_rank_plan(exact, problem, price.seconds) or exact
 
 
-def problem_of_rows(rows: Rows, named: dict[str, Any], random_state: Any) -> ProblemSize:
-    """The problem of the data and a kernel."""
-    with config_context(assume_finite=True):
-        kernel = resolve(X=rows, **named, random_state=random_state)
-        kernel.check(rows.X)
-    return ProblemSize.of(rows.X, kernel).with_extent(rows.X)
-
-
 def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | None:
     """The plan of a low-rank engine whose error is checked once it is built, where one suffices.
 
@@ -374,15 +371,13 @@ def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | 
     if rank is None:
         return None
     options = {"rank": rank, "trace_tolerance": CHECKED_TRACE, "row_tolerance": CHECKED_ROW}
-    engine = ENGINES[LOW_RANK]
-    cost = loop_cost(engine, problem, options)
-    total = cost.total(problem.products)
-    if cost.memory > exact.limit or CHECKED_GAIN * total > seconds:
+    price = ENGINES[LOW_RANK].price(problem, options, exact.limit)
+    if price.obstacle or CHECKED_GAIN * price.seconds > seconds:
         return None
     reason = f"leaves out at most {CHECKED_TRACE:g} of the trace, which is checked once it is built"
-    chosen = Candidate(LOW_RANK, cost, reason, engine.speed())
+    chosen = Candidate(LOW_RANK, price.cost, reason, price.engine.speed())
     failed = replace(chosen, reason="left out more than a sample of the data had shown")
-    slower = replace(exact.chosen, reason=f"{seconds / total:.3g} × the time")
+    slower = replace(exact.chosen, reason=f"{seconds / price.seconds:.3g} × the time")
     by_name = {candidate.engine: candidate for candidate in exact.candidates}
     return replace(
         exact,

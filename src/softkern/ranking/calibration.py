@@ -38,7 +38,6 @@ class Calibration:
     ) -> None:
         scores = np.asarray(scores) + 0.0  # also floats from integers
         weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
-        scores, weight = scores[weight > 0], weight[weight > 0]
         values, mass = _distinct(scores, weight)
         values, self._ends = _without_infinities(values, mass)
         self._dtype = scores.dtype
@@ -166,7 +165,8 @@ def _groups(scores: Array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def _distinct(scores: Array, weight: Array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return distinct scores, ascending, and the weight of each."""
+    """Return distinct scores of positive weight, ascending, and the weight of each."""
+    scores, weight = scores[weight > 0], weight[weight > 0]
     order, group = _groups(scores)
     _, start = np.unique(group, return_index=True)
     mass = np.bincount(group, weights=weight[order]).astype(np.float64)
@@ -187,13 +187,13 @@ def repeats_of(scores: Array, weight: Array) -> float:
 
     Repeating every row adds no evidence: the same samples should be flagged.
     """
-    _, mass = _distinct(scores[weight > 0], weight[weight > 0])
+    _, mass = _distinct(scores, weight)
     return max(1.0, lower_quantile(mass, np.ones(mass.size), 0.5))
 
 
 def threshold_of(scores: Array, weight: Array, share: float) -> float:
     """Return a value below the highest scores that hold at most this share of the weight."""
-    values, mass = _distinct(scores[weight > 0], weight[weight > 0])
+    values, mass = _distinct(scores, weight)
     last = _quantile_place(values, mass, 1 - share)  # of the samples that are not flagged
     if last == len(values) - 1:
         return np.inf

@@ -158,11 +158,14 @@ class Ranker:
 
         Detectors have one cluster, 0, without overlap. Memberships are None for a model without.
         """
+        model = self._model
         if X is None:
-            return _score_training(self._model)
-        if (X.shape[0] if getattr(X, "shape", ()) else len(X)) == 0:
-            return _score_nothing(self._model)
-        return _score_new(self._model, X if self._steps is None else self._steps.transform(X))
+            return _score_training(model)
+        if (X.shape[0] if getattr(X, "shape", ()) else len(X)) == 0:  # models reject it
+            shape = (0,) if is_outlier_detector(model) else (0, getattr(model, "n_clusters_", 1))
+            memberships = np.zeros(shape) if hasattr(model, "memberships") else None
+            return to_arrays(model, np.zeros(0), memberships, np.zeros(0), np.zeros(0))
+        return _score_new(model, X if self._steps is None else self._steps.transform(X))
 
     def table(self, points: PointScores, index: Any = None) -> pd.DataFrame:
         """Make the table of `rank_points`. Ranks are those among these samples."""
@@ -219,12 +222,6 @@ def _score_new(model: Any, X: Any) -> PointScores:
         model.outlier_scores(X),
         model.overlap_scores(X) if hasattr(model, "overlap_scores") else None,
     )
-
-
-def _score_nothing(model: Any) -> PointScores:
-    shape = (0,) if is_outlier_detector(model) else (0, getattr(model, "n_clusters_", 1))
-    memberships = np.zeros(shape) if hasattr(model, "memberships") else None
-    return to_arrays(model, np.zeros(0), memberships, np.zeros(0), np.zeros(0))
 
 
 def to_arrays(

@@ -39,15 +39,6 @@ class Centers:
     shares: AnyArray | None = None  # (c,), of the total weight in each center
     margins: Any = None  # of one-class SVMs, see `softkern.rules.one_class`
 
-    def take(self, order: AnyArray) -> Centers:
-        """Return some of the centers, or all in another order."""
-        return Centers(
-            self.coefficients[:, order],
-            None if self.product is None else self.product[:, order],
-            None if self.shares is None else self.shares[order],
-            None if self.margins is None else self.margins.take(order),
-        )
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -83,19 +74,14 @@ class Rule:
     memberships: MembershipRule
     centers: CenterRule
 
-    @property
-    def goes_anywhere(self) -> bool:
-        """Whether the rule runs on arrays of any library; rules with a solver need NumPy."""
-        return bool(getattr(self.centers, "goes_anywhere", False))
-
     def __post_init__(self) -> None:
         for part, *needed in (
             (self.memberships, "evaluate", "log_memberships"),
             (self.centers, "centers"),
         ):
-            for name in needed:
-                if not hasattr(part, name):
-                    raise TypeError(
-                        f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
-                        f"rule; missing {name}."
-                    )
+            missing = [name for name in needed if not hasattr(part, name)]
+            if missing:
+                raise TypeError(
+                    f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
+                    f"rule; missing {missing[0]}."
+                )

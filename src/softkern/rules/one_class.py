@@ -38,10 +38,6 @@ class Margins:
     weights: AnyArray = field(default=None, repr=False)  # training weights (n, c)
     solution: Any = field(default=None, repr=False)  # of the dual, where the next one starts
 
-    def take(self, order: AnyArray) -> Margins:
-        """Return some of the margins, or all in another order, without the dual."""
-        return Margins(self.offset[order], self.squared_radius[order], self.totals[order])
-
 
 @dataclass(frozen=True)
 class Formulation:
@@ -62,19 +58,14 @@ class Formulation:
         """Return the score on the margin, (c,): −R², or ρ."""
         return -margins.squared_radius if self.needs_lengths else margins.offset
 
-    def closeness(self, geometry: Geometry, margins: Margins | None) -> AnyArray:
+    def closeness(self, geometry: Geometry, margins: Any) -> AnyArray:
         """Return the values that memberships compare, (n, c): −D², or G − ρ."""
-        if self.needs_lengths:
-            return -geometry.distances
-        assert margins is not None
-        return geometry.product - margins.offset
+        score = self.score(geometry)
+        return score if self.needs_lengths else score - margins.offset
 
-    def unit(self, margins: Margins | None) -> Any:
+    def unit(self, margins: Any) -> Any:
         """Return the factor that brings closeness to the scale of the paper's softness σ."""
-        if self.needs_lengths:  # σ is a squared distance
-            return 1.0
-        assert margins is not None
-        return margins.totals
+        return 1.0 if self.needs_lengths else margins.totals
 
     def field(self, product: Array, diag: Array) -> Array:
         """Return half the gradient of the dual, from K α and diag(K)."""

@@ -63,7 +63,8 @@ def alternate_all(
     their objective, a run in a cycle stops without convergence at the state of the lowest one.
     """
     # centers that are vectors of few features are fast on the host, and keep more digits there
-    moves = operator.on_device and rule.goes_anywhere and is_numpy_array(sample_weight)
+    goes_anywhere = getattr(rule.centers, "goes_anywhere", False)
+    moves = operator.on_device and goes_anywhere and is_numpy_array(sample_weight)
     moves = moves and operator.features is None
     if moves:
         there = operator.to_device

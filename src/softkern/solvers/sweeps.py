@@ -17,7 +17,7 @@ from softkern._utils.threads import available_threads, one_thread
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
 from softkern.rows import row_slices
-from softkern.rules.base import Centers, Rule
+from softkern.rules.base import Centers, Evaluation, Rule
 from softkern.rules.fuzzy import Fuzzy, fuzzy_rows
 from softkern.solvers.steps import Solution, Steps
 from softkern.solvers.stopping import Step
@@ -102,19 +102,12 @@ class Sweeps(Steps):
     def solution(self) -> Solution:
         """Return the final state, with coefficients."""
         self.pool.shutdown()
-        if self.is_plain:
-            return super().solution()
-        centers = self._coefficients()
-        return Solution(
-            self.rule,
-            centers,
-            self.operator.geometry(centers.coefficients),
-            self.memberships.T,
-            self.objective,
-            self.n_iter,
-            self.converged,
-            self.history,
-        )
+        if not self.is_plain:
+            rule = self.rule.memberships
+            self.centers = self._coefficients()
+            self.geometry = self.operator.geometry(self.centers.coefficients)
+            self.evaluation = Evaluation(self.memberships.T, None, self.objective, rule)
+        return super().solution()
 
     def _coefficients(self) -> Centers:
         """Return the current centers with coefficients, from the masses of the last step."""

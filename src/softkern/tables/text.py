@@ -110,10 +110,12 @@ def format_day(value: float) -> str:
     return f"{moment:%Y-%m-%d}" if minutes % (24 * 60) == 0 else f"{moment:%Y-%m-%d %H:%M}"
 
 
-def format_span(low: float, high: float) -> str:
-    """Return a range, its ends with three digits if these differ."""
+def format_span(low: float, high: float, are_days: bool = False) -> str:
+    """Return a range of days since 1970, or of numbers with three digits if these differ."""
     if low == high:
-        return format_number(low)
+        return format_day(low) if are_days else format_number(low)
+    if are_days:
+        return f"{format_day(low)} to {format_day(high)}"
     for digits in (3, 5, 8, 17):
         ends = [format_number(float(f"{end:.{digits}g}"), max(digits, 4)) for end in (low, high)]
         if ends[0] != ends[1]:
@@ -152,8 +154,7 @@ def summary(ranks: pd.DataFrame, is_detector: bool = False) -> str:
     lead = plural(len(ranks), "row") + ("" if is_detector else f" in {plural(clusters, 'cluster')}")
     parts = ["none is an outlier"]
     if outliers:
-        scores = ranks["outlier_score"].to_numpy()[ranks["is_outlier"].to_numpy(dtype=bool)]
-        grades = [grade(score) for score in scores.tolist()]
+        grades = ranks["outlier_score"][ranks["is_outlier"].astype(bool)].map(grade).tolist()
         counts = ", ".join(f"{grades.count(name):,} {name}" for name in GRADES if name in grades)
         parts = [f"{outliers:,} {'is an outlier' if outliers == 1 else 'are outliers'} ({counts})"]
     if overlaps:
@@ -217,22 +218,19 @@ def cluster_column_text(part: ClusterColumn, is_one: bool) -> str:
     if part.value is not None:
         text = f"{name} {quote(part.value, 30)} in {format_percent(part.value_share)}"
         return text if is_one else f"{text} (all rows {format_percent(part.all_share)})"
-    if part.is_date:
-        text = f"{name} {format_day(part.low)} to {format_day(part.high)}"
-        every = f"{format_day(part.all_low)} to {format_day(part.all_high)}"
-        return text if is_one else f"{text} (all rows {every})"
-    text, median = f"{name} {format_span(part.low, part.high)}", format_number(part.median, 3)
-    if is_one:
-        return f"{text}, median {median}"
     low, middle, high = part.all_low, part.all_median, part.all_high
+    text = f"{name} {format_span(part.low, part.high, part.is_date)}"
+    median = format_number(part.median, 3)
+    if is_one:
+        return text if part.is_date else f"{text}, median {median}"
     is_skewed = high - middle > SKEWED * max(middle - low, middle)
-    if part.is_positive and is_skewed and part.median > 0 and middle > 0:
+    if part.has_ratios and is_skewed and part.median > 0 and middle > 0:
         ratio = part.median / middle
         if ratio >= RATIO or ratio <= 1 / RATIO:
             return f"{name} {format_ratio(ratio)} the median ({median})"
     is_narrow = part.shift <= SHIFT and part.high - part.low < high - low
-    if is_narrow or part.median == middle:
-        return f"{text} (all rows {format_span(low, high)})"
+    if part.is_date or is_narrow or part.median == middle:
+        return f"{text} (all rows {format_span(low, high, part.is_date)})"
     side = "high" if part.median > middle else "low"
     return f"{name} {side} (median {median}, all rows {format_number(middle, 3)})"
 

@@ -13,8 +13,8 @@ import pytest
 
 from softkern.tables.cli import run
 from softkern.tables.cli.compare import changes
+from softkern.tables.cli.job import Source
 from softkern.tables.cli.options import CompareSettings
-from softkern.tables.cli.source import Source
 from softkern.tables.compare.text import summarize_points
 
 CENTERS = ((0, 0), (6, 0), (0, 6), (9, 9))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from softkern.tables.cli import run
-from softkern.tables.cli.formulas import escape_formulas, unescape_formulas
+from softkern.tables.cli.writing import escape_formulas, unescape_formulas
 
 FORMULAS = ["=1+1", "+SUM(A1)", "-cmd|'/c calc'!A0", "@x", "\t=1", "\r=1", "-1+A2", "=", "＝1"]
 OTHERS = ["-5", "+3.2e-7", "-1.234,50 €", "-", "a=b", "", "'=", "x", "-7 %", "−3"]

@@ -6,9 +6,10 @@ import pytest
 import typer
 
 from softkern.exceptions import Remedy
-from softkern.tables.cli import run, values
+from softkern.tables.cli import options, run
+from softkern.tables.cli.commands import command
 from softkern.tables.cli.errors import spell_option
-from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, command, option
+from softkern.tables.cli.options import AnalyzeSettings, ReadOptions, ScoreSettings, option
 from softkern.tables.io import Format
 
 
@@ -22,8 +23,8 @@ class Extended(AnalyzeSettings):
 def call(settings, *arguments):
     app, received = typer.Typer(), []
 
-    def keep(settings):
-        received.append(settings)
+    def keep():
+        return received.append
 
     command(app, settings)(keep)
     typer.main.get_command(app).main(list(arguments), standalone_mode=False)
@@ -38,11 +39,11 @@ def test_a_new_option_needs_only_a_field(capsys):
 
 
 @pytest.mark.parametrize("settings", [AnalyzeSettings, ScoreSettings])
-def test_options_reach_their_group(settings):
+def test_options_of_shared_classes_reach_the_settings(settings):
     given = ["m"] if settings is ScoreSettings else []
     found = call(settings, *given, "data.csv", "-o", "out", "--na", "?", "--na", "-", "--join")
-    assert found.read.na == ["?", "-"]
-    assert found.output.join
+    assert found.na == ["?", "-"]
+    assert found.join
     with pytest.raises(AttributeError):
         found.data = "other.csv"
 
@@ -85,14 +86,14 @@ def test_options_may_have_other_names_than_parameters(remedy, expected):
 @pytest.mark.parametrize(
     ("parse", "word", "expected"),
     [
-        (values.parse_share, "0.05", 0.05),
-        (values.parse_share, "5%", 0.05),
-        (values.parse_clusters, "3", 3),
-        (values.parse_clusters, "auto", None),
-        (values.parse_separator, "tab", "\t"),
-        (values.parse_separator, ";", ";"),
-        (values.integer_parser(1, 100), "7", 7),
-        (values.choice_parser(["fuzzy", "auto"]), "fuzzy", "fuzzy"),
+        (options.parse_share, "0.05", 0.05),
+        (options.parse_share, "5%", 0.05),
+        (options.parse_clusters, "3", 3),
+        (options.parse_clusters, "auto", None),
+        (options.parse_separator, "tab", "\t"),
+        (options.parse_separator, ";", ";"),
+        (options.number_parser(int, 1, 100, 10), "7", 7),
+        (options.choice_parser(["fuzzy", "auto"]), "fuzzy", "fuzzy"),
     ],
 )
 def test_values_of_options_are_parsed(parse, word, expected):

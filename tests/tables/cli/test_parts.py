@@ -12,7 +12,7 @@ import pytest
 import softkern
 from softkern.fitted import as_sample_of
 from softkern.tables.cli import run
-from softkern.tables.cli.pieces import find_pieces
+from softkern.tables.cli.parts import find_pieces
 from softkern.tables.io import Format
 
 N, FILES = 900, 3
@@ -134,7 +134,7 @@ def test_npy_files_give_the_results_of_parquet(tmp_path, monkeypatch, small_samp
     names = ["x1", "x2", "x3"]
     pd.DataFrame(X, columns=names).to_parquet(tmp_path / "big.parquet", row_group_size=250)
     np.save(tmp_path / "big.npy", X)
-    monkeypatch.setattr("softkern.tables.cli.pieces.PIECE_CELLS", 750)
+    monkeypatch.setattr("softkern.tables.cli.parts.PIECE_CELLS", 750)
     monkeypatch.setattr("softkern.tables.cli.parts.available_memory", lambda: 10_000)
     found = {}
     for name in ("many", "big.npy", "big.parquet"):

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from softkern.tables.cli import run
-from softkern.tables.cli.clock import STEPS
+from softkern.tables.cli.job import STEPS
 from softkern.tables.cli.printer import TimeLeft
 
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals here")

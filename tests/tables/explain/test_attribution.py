@@ -17,7 +17,7 @@ def fit_attribution(X, bandwidth=0.7):
         KernelDensity(Gaussian(np.full(X.shape[1], bandwidth)), X, weight),
         Ellipsoids.fit(X, weight, np.zeros(len(X), int)),
     )
-    parts = [CalibratedDensity.fit(density, X[:100]) for density in densities]
+    parts = [CalibratedDensity(density, X[:100]) for density in densities]
     return Attribution(*parts, lambda x, column, cluster: abs(x) > 4)
 
 

@@ -8,8 +8,13 @@ from pandas.tseries.api import guess_datetime_format
 import softkern
 from softkern._utils.text import unknown_names
 from softkern.exceptions import DataError
-from softkern.tables.preparation.dates import infer_date_format, to_days
-from softkern.tables.preparation.formats import infer_decimal, infer_number_format, is_number
+from softkern.tables.preparation.formats import (
+    infer_date_format,
+    infer_decimal,
+    infer_number_format,
+    is_number,
+    to_days,
+)
 from tests.tables.preparation.helpers import prepare, reload, texts
 
 NO_NUMBERS = (

@@ -19,14 +19,12 @@ def unavailable_reason(device: str | None = None, **options: Any) -> str | None:
     """Return what this machine lacks for the GPU engine, or None."""
     if importlib.util.find_spec("torch") is None:
         return "PyTorch is not installed (pip install 'softkern[gpu]')"
-    if device is not None and not device.startswith("cuda"):
-        return _unknown(device)
-    if not _has_device():
-        return "there is no CUDA device that PyTorch can use"
-    if is_forked():
+    if device is None or device.startswith("cuda"):
+        if not _has_device():
+            return "there is no CUDA device that PyTorch can use"
         import torch
 
-        if torch.cuda._is_in_bad_fork():
+        if is_forked() and torch.cuda._is_in_bad_fork():
             return "the process that this one is a fork of uses CUDA already; start it by spawn"
     return None if device is None else _unknown(device)
 
@@ -41,10 +39,7 @@ def free_memory(device: str | None = None, **options: Any) -> int:
 
 
 def slowdown(device: str) -> float:
-    """How many times longer a device takes than an H200, from its multiprocessors.
-
-    Not timed, so that the same engine is chosen in every run.
-    """
+    """How many times longer a device takes than an H200; not timed, to be the same in every run."""
     if device == "cpu":
         return CPU_SLOWDOWN
     import torch
@@ -64,21 +59,19 @@ def devices(device: str) -> list[str]:
 @cache
 def _has_device() -> bool:
     """Whether PyTorch has a CUDA device; does not import it where the driver is missing."""
-    if "torch" not in sys.modules and not _has_driver():
+    if "torch" not in sys.modules and not any(map(_is_loaded, DRIVERS)):
         return False
     import torch
 
     return bool(torch.cuda.is_available())
 
 
-def _has_driver() -> bool:
-    for name in DRIVERS:
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return True
-    return False
+def _is_loaded(driver: str) -> bool:
+    try:
+        ctypes.CDLL(driver)
+    except OSError:
+        return False
+    return True
 
 
 def _unknown(device: str) -> str | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,7 @@ COLUMN_GROUP = 32  # columns of A at once
 
 def has_fused(kernel: Kernel, device: torch.device) -> bool:
     """Whether compiled loops can serve: a kernel of x − y, on a GPU, with Triton."""
-    if not isinstance(kernel, Gaussian | Laplacian):
-        return False
-    try:
-        import triton  # noqa: F401
-    except ImportError:
+    if not isinstance(kernel, Gaussian | Laplacian) or find_spec("triton") is None:
         return False
     return device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1"
 
@@ -55,9 +52,8 @@ class _Blocks:
 class FusedPoints:
     """A support for the compiled loops.
 
-    `precision`, "float32" or "float64", is that of kernel values; sums are in double precision.
-    `share` is the number of this share of the queries, and how many shares there are: the sums of
-    the others are zero.
+    `precision`, "float32" or "float64", is that of kernel values. `share` is the number of this
+    share of the queries, and how many shares there are: the sums of the others are zero.
     """
 
     def __init__(
@@ -205,8 +201,7 @@ class FusedPoints:
         """K(points, support) @ A, (m, c), in double precision; None stands for the support."""
         queries = self._own_blocks if points is None else self._queries(points)
         out = torch.empty(len(queries.place), A.shape[1], dtype=torch.float64, device=self.device)
-        is_single = self.kind == torch.float64
-        width = 1 if is_single or A.shape[1] == 1 else COLUMN_GROUP
+        width = 1 if self.kind == torch.float64 else COLUMN_GROUP
         with _on(self.device):
             for first in range(0, A.shape[1], width):
                 group = slice(first, first + width)
@@ -231,7 +226,7 @@ class FusedPoints:
         for part, by_products, is_double in self._ways(n):
             for first, starts, near in self._lists(queries, part):
                 rows = slice(first * BLOCK, None)
-                x = [part[:, rows] for part in queries.columns]
+                x = [values[:, rows] for values in queries.columns]
                 work = *weights, sums[rows], starts, near
                 if by_products:
                     self._by_products(x, work, shift)
@@ -298,7 +293,7 @@ class FusedPoints:
         frames = self._frames_of("all")
         for first, starts, near in self._near(queries, frames, (best[:, 0], best[:, 1])):
             rows = slice(first * BLOCK, None)
-            x = [part[:, rows] for part in queries.columns]
+            x = [values[:, rows] for values in queries.columns]
             weights = laid, itself[rows], of_itself[rows]
             work = out[rows], starts, near, queries.size, self.size
             with _on(self.device):

@@ -7,11 +7,11 @@ Triton, which comes with PyTorch for Linux (extra ``gpu``).
 
 from __future__ import annotations
 
-import sys
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from softkern._utils.arrays import on_host
 from softkern._utils.typing import Array
@@ -62,8 +62,6 @@ class GpuOperator(KernelOperator):
         super().__init__(kernel, X)
         self.device, self.precision = device or "cuda", precision
 
-    # The device
-
     @cached_property
     def points(self) -> Any:
         """X on the device, (n, d)."""
@@ -99,17 +97,10 @@ class GpuOperator(KernelOperator):
 
         return tensor(array).to(self.device)
 
-    @staticmethod
-    def _is_tensor(array: Any) -> bool:
-        torch = sys.modules.get("torch")
-        return torch is not None and isinstance(array, torch.Tensor)
-
     def _like_input(self, array: Any, given: Any) -> Any:
         """A result in the dtype of the data, where the array that was given lives."""
         array = array.to(self.points.dtype)
-        return array if self._is_tensor(given) else on_host(array)
-
-    # The product
+        return array if is_torch_array(given) else on_host(array)
 
     def _product(self, A: Any) -> Any:
         return self._like_input(self._support.product(self.to_device(A)), A)
@@ -118,7 +109,7 @@ class GpuOperator(KernelOperator):
         weights = self.to_device(A)
         many = X_new.shape[0] * self.shape[0] > GRAM_ROWS**2
         support = self._support_of_many if many else self._support
-        if self._is_tensor(X_new):
+        if is_torch_array(X_new):
             return self._like_input(support.product(weights, X_new), X_new)
         from softkern.operators.gpu.tiled import uploaded
 
@@ -139,8 +130,6 @@ class GpuOperator(KernelOperator):
             return f"the kernel {type(problem.kernel).__name__} is not written for GPUs"
         return None
 
-    # Errors
-
     @property
     def rounding(self) -> float:
         if self.shape[0] <= GRAM_ROWS:
@@ -152,11 +141,9 @@ class GpuOperator(KernelOperator):
         share = DOUBTFUL if self.precision == "float32" else CUTOFF
         return np.asarray(product <= share * A.sum(axis=0)) | super()._doubtful(product, A)
 
-    # What follows, on the device
-
     def _kernel_block(self, rows: Any, columns: Any) -> Array:
-        rows, columns = (self._on_points(index) for index in (rows, columns))
-        return np.asarray(on_host(self.kernel.array_block(rows, columns)))
+        block = self.kernel.array_block(self._on_points(rows), self._on_points(columns))
+        return np.asarray(on_host(block))
 
     def _on_points(self, index: Any) -> Any:
         """Rows of the support on the device, by a slice or their numbers."""
@@ -176,7 +163,7 @@ class GpuOperator(KernelOperator):
         return np.asarray(self._like_input(support.product(self.to_device(A), self.points), A))
 
     def near_rows(self, Z: Array, k: int) -> Array:
-        from softkern.operators.gpu.neighbors import near_rows
+        from softkern.operators.gpu.frames import near_rows
 
         return np.asarray(on_host(near_rows(self.to_device(Z), k)))
 
@@ -191,7 +178,7 @@ class GpuOperator(KernelOperator):
         return np.asarray(on_host(logs))
 
     def _check_new(self, X_new: Any) -> Any:
-        if not self._is_tensor(X_new):
+        if not is_torch_array(X_new):
             return super()._check_new(X_new)
         if X_new.ndim != 2 or X_new.shape[1] != self.X.shape[1]:
             raise ValueError(

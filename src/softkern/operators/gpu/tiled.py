@@ -19,8 +19,7 @@ LEAST_TILE = 64  # rows of the smallest tile
 class TiledPoints:
     """A support for any kernel that is written for arrays of any library.
 
-    Tiles become smaller where the device's memory does not hold them. With `keeps_gram`, the
-    kernel values between the points themselves are formed once.
+    With `keeps_gram`, the kernel values between the points themselves are formed once.
     """
 
     def __init__(self, kernel: Kernel, points: Any, keeps_gram: bool = False) -> None:
@@ -61,10 +60,7 @@ class TiledPoints:
         return self.kernel.array_block(queries, self.points)
 
     def _by_tiles(self, queries: Any, of_rows: Callable[[slice], Any]) -> Any:
-        """Apply a function to slices of the queries and concatenate its results.
-
-        A slice that runs out of memory is tried again at half the size.
-        """
+        """Apply a function to slices of the queries, halved if out of memory, and concatenate."""
         parts, start = [], 0
         while start < len(queries):
             step = max(1, self.tile_bytes // (len(self.points) * queries.element_size()))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import platform
 import warnings
 import webbrowser
-from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.base import clone
 
 from softkern._utils.text import plural, quote
@@ -21,58 +21,28 @@ from softkern.files import save
 from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker
 from softkern.rows import row_slices
-from softkern.tables.cli.clock import Clock
 from softkern.tables.cli.errors import OutputError
+from softkern.tables.cli.job import STDIN, Job, digest_of, open_source
 from softkern.tables.cli.models import make
-from softkern.tables.cli.options import AnalyzeSettings, OutputOptions, ScoreSettings
+from softkern.tables.cli.options import AnalyzeSettings, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
-from softkern.tables.cli.parts import Parts, Summary
-from softkern.tables.cli.pieces import FrameReader
+from softkern.tables.cli.parts import FrameReader, Parts, Summary
 from softkern.tables.cli.points import joined, points_table, with_blanks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results import Result, fit_messages, print_choice, print_result
-from softkern.tables.cli.run_record import make_record, without_details
-from softkern.tables.cli.source import STDIN, open_source
 from softkern.tables.cli.table_input import TableInput, joined_name, read_input
 from softkern.tables.cli.writing import write_chunks, write_json
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.clusters import describe
 from softkern.tables.explain.points import flagged_rows, unusual_rows
 from softkern.tables.explain.row_view import view_prepared
-from softkern.tables.io import Format, Reader
 from softkern.tables.preparation.model import attach_preparation
 
 MODEL, PAGE, RECORD, CLUSTERS = "model.safetensors", "report.html", "run.json", "clusters.csv"
 TOP_NAME = "outliers.csv"  # the strongest outliers of a table in parts, with their ranks
-
-
-@dataclass(frozen=True)
-class Job:
-    """An analysis: the settings, the table, and the printer of messages.
-
-    For a table in many files, or larger than memory, `parts` holds all rows, and `row_numbers`
-    are those of a sample that is opened.
-    """
-
-    settings: AnalyzeSettings
-    open_table: Callable[[Format], Reader]
-    printer: Printer
-    clock: Clock
-    parts: Parts | None = None
-    row_numbers: Any = None
-
-    @property
-    def points_names(self) -> list[str]:
-        """Names of the files with results for every row."""
-        if self.parts is None:
-            return [f"points.{self.settings.points or 'csv'}"]
-        return [*self.parts.names, TOP_NAME]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all files. The last is written last."""
-        page = [PAGE] if self.settings.report else []
-        return [*self.points_names, CLUSTERS, MODEL, *page, RECORD]
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "finufft", "pandas", "safetensors", "bokeh")
+# fields for readers who know the methods; run.json always has them
+DETAILS = {"model": {"parameters"}, "result": {"bandwidth", "iterations", "converged"}}
 
 
 def analyze(settings: AnalyzeSettings) -> None:
@@ -81,49 +51,60 @@ def analyze(settings: AnalyzeSettings) -> None:
         raise OutputError(
             "report.html needs bokeh: pip install 'softkern[report]', or give --no-report."
         )
-    printer = Printer(settings.output.quiet)
+    printer = Printer(settings.quiet)
     # with --verbose, models print their own steps
     with nullcontext() if settings.verbose else printer.stages():
-        parts = Parts.of(settings.data, settings.output)
+        parts = Parts.of(settings)
         if parts is not None:
             _analyze(_sample_job(settings, parts, printer))
-            return
-        with open_source(settings.data) as source:
-            _analyze(Job(settings, source.open, printer, Clock()))
+        else:
+            with open_source(settings.data) as source:
+                _analyze(Job(settings, source.open, printer))
 
 
 def _sample_job(settings: AnalyzeSettings, parts: Parts, printer: Printer) -> Job:
     """Return the analysis of a sample of a table in parts."""
-    numbers, table = parts.sample(settings.fit.seed)
+    numbers, table = parts.sample(settings.seed)
     data = quote(settings.data)
     printer.line(f"{data}: {parts.kind}")
     printer.line(f"{plural(len(table), 'row')} are analyzed; all are scored by the model")
     sample = partial(FrameReader, f"the sample of {data}", parts.pieces[0].kind, table)
-    return Job(settings, sample, printer, Clock(), parts, numbers)
+    return Job(settings, sample, printer, parts, numbers)
 
 
 def _analyze(job: Job) -> None:
-    settings = job.settings
-    with results_folder(settings.out, job.names, settings.output.force) as folder:
-        data = read_input(settings, job.open_table, job.row_numbers, job.printer, job.clock)
+    settings, printer, parts = job.settings, job.printer, job.parts
+    points = [f"points.{settings.points or 'csv'}"] if parts is None else [*parts.names, TOP_NAME]
+    names = [*points, CLUSTERS, MODEL, *([PAGE] if settings.report else []), RECORD]
+    with results_folder(settings.out, names, settings.force) as folder:
+        data = read_input(job)
         result = _explain(job, data, *_fit(job, data))
-        names, all_rows = _write(job, folder, data, result)
-    print_result(job.printer, result, settings)
-    if all_rows is not None:
-        _print_all_rows(job.printer, all_rows)
-    _print_files(job, names)
-
-
-# Compute
+        joined_names, whole = _write(job, folder, data, result, points[-1])
+    print_result(printer, result, settings)
+    if whole is not None:
+        sizes = ", ".join(f"{size:,}" for size in whole.sizes[:8])
+        printer.line(
+            f"of all {whole.rows:,} rows: clusters of {sizes} rows; "
+            f"{plural(whole.outliers, 'outlier')}, {whole.overlaps:,} between clusters"
+        )
+        printer.notes(whole.notes)
+    if parts is not None:
+        names = [f"{names[0]} to {parts.names[-1]}", *names[len(parts.names) :]]
+    written = ", ".join([*joined_names, *names])
+    printer.line(f"wrote {written} into {settings.out} in {job.clock.total():.1f} s")
+    first = settings.out / (PAGE if settings.report else points[0])
+    printer.line(f"open {first}", "bold")
+    if settings.open:
+        webbrowser.open(first.absolute().as_uri())
 
 
 def _fit(job: Job, data: TableInput) -> tuple[Any, list[str]]:
     """Fit the model, and return it with the warnings."""
-    X, fit, verbose = data.prepared.values, job.settings.fit, job.settings.verbose
+    X, settings, verbose = data.prepared.values, job.settings, job.settings.verbose
     with warnings.catch_warnings(record=True) as caught, job.clock.step("fit"):
         warnings.simplefilter("always")
         is_shown = verbose and not job.printer.quiet
-        model = make(fit.model, fit.clusters, X, fit.seed, verbose=is_shown)
+        model = make(settings.model, settings.clusters, X, settings.seed, is_shown)
         if is_shown:
             size = plural(X.shape[1], "column")
             job.printer.line(f"fitting {type(model).__name__}, {size}", "bold")
@@ -145,7 +126,7 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
     if job.parts is not None:
         model = as_sample_of(model, job.parts.rows)
     with job.clock.step("rank"):
-        ranker = Ranker(model, contamination=job.settings.fit.contamination)
+        ranker = Ranker(model, contamination=job.settings.contamination)
         scores = ranker.score_points()
         ranks = ranker.table(scores)
     with job.clock.step("explain"):
@@ -154,77 +135,62 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
         places = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
         explained = explainer.explain(view, scores, ranks, places)
         clusters = describe(data.to_describe(), ranks["label"].to_numpy())
-    wide = job.settings.output.all_memberships
+    wide = job.settings.all_memberships
     points = points_table(ranks, scores.memberships, data.rows, data.ids, wide, explained)
     return Result(model, warned, ranks, explainer, explained, clusters, points)
 
 
-# Write
-
-
 def _write(
-    job: Job, folder: Path, data: TableInput, result: Result
+    job: Job, folder: Path, data: TableInput, result: Result, points_name: str
 ) -> tuple[list[str], Summary | None]:
-    """Write all files. Return their names, and the results of all rows of a table in parts."""
-    settings, clock, names = job.settings, job.clock, job.names
+    """Write all files. Return those of --join, and the results of all rows of a table in parts."""
+    settings, clock = job.settings, job.clock
+    write = partial(write_chunks, raw_text=settings.raw_text)
+    joined_names, whole, points = [], None, result.points
     with clock.step("model"):
         save(
             attach_preparation(result.model, data.prepared.preparation),
             folder / MODEL,
-            contamination=settings.fit.contamination,
+            contamination=settings.contamination,
             id=data.id,
-            reading=asdict(settings.read.format),
+            reading=asdict(settings.format),
         )
     with clock.step("points"):
-        all_rows = _write_points(job, folder, data, result.points)
-        raw_text = settings.output.raw_text
-        write_chunks([result.clusters], str(folder / CLUSTERS), raw_text=raw_text)
-    if settings.output.join:
-        with clock.step("join"):
-            names.insert(0, _write_joined(job, folder, data, result.points))
-    record = make_record(settings, clock, data, result.model, result.ranks, all_rows)
-    record["warnings"] = result.warnings
+        if job.parts is not None:
+            scoring = ScoreSettings(
+                model=folder / MODEL,
+                data=settings.data,
+                id=data.id,
+                all_memberships=settings.all_memberships,
+            )
+            whole = job.parts.score(folder, scoring, points)
+            points = whole.ranked_top()
+        write([points], str(folder / points_name))
+        write([result.clusters], str(folder / CLUSTERS))
+    if settings.join:
+        with clock.step("join"), job.open_table(settings.format) as again:
+            joined_names = [joined_name(settings, data.reader)]
+            rows = again.rows_at_once()
+            filled = with_blanks(points, range(1, len(data.table) + 1))
+            results = (filled.iloc[part] for part in row_slices(len(filled), rows))
+            tables = joined(again, results, rows)
+            write(tables, str(folder / joined_names[0]), style=again.style)
+    record = _record(job, data, result, whole)
     if settings.report:
         with clock.step("report"):
-            _write_page(job, folder / PAGE, data, result, record)
-    record["choice"] = choice_of(result.model)  # the page has a separate section for it
+            _write_page(
+                settings, folder / PAGE, data, result, _page_details(record, settings.verbose)
+            )
     record["seconds"] = {**clock.seconds, "total": clock.total()}
     write_json(record, folder / RECORD)
-    return names, all_rows
-
-
-def _write_points(job: Job, folder: Path, data: TableInput, points: pd.DataFrame) -> Summary | None:
-    """Write the results of all rows, and return those of a table in parts in numbers."""
-    settings, place, found = job.settings, str(folder / job.points_names[-1]), None
-    if job.parts is not None:
-        output = OutputOptions(all_memberships=settings.output.all_memberships)
-        scoring = ScoreSettings(
-            model=folder / MODEL, data=settings.data, id=data.id, output=output, read=settings.read
-        )
-        found = job.parts.score(folder, scoring, points)
-        points = found.top
-    write_chunks([points], place, raw_text=settings.output.raw_text)
-    return found
-
-
-def _write_joined(job: Job, folder: Path, data: TableInput, points: pd.DataFrame) -> str:
-    """Write the user's own table with the result columns. Return the name of the file."""
-    name, raw_text = joined_name(job.settings, data.reader), job.settings.output.raw_text
-    whole = with_blanks(points, range(1, len(data.table) + 1))
-    with job.open_table(job.settings.read.format) as again:
-        rows = again.rows_at_once()
-        results = (whole.iloc[part] for part in row_slices(len(whole), rows))
-        tables = joined(again, results, rows)
-        write_chunks(tables, str(folder / name), style=again.style, raw_text=raw_text)
-    return name
+    return joined_names, whole
 
 
 def _write_page(
-    job: Job, path: Path, data: TableInput, result: Result, record: dict[str, Any]
+    settings: AnalyzeSettings, path: Path, data: TableInput, result: Result, details: Any
 ) -> None:
     from softkern.tables.report import write_report
 
-    settings = job.settings
     write_report(
         path,
         result.model,
@@ -232,37 +198,79 @@ def _write_page(
         ranks=result.ranks,
         ids=data.rows if data.ids is None else data.ids,
         title="standard input" if settings.data == STDIN else Path(settings.data).name,
-        details=record if settings.verbose else without_details(record),
+        details=details,
         features=data.shown,
         X_model=data.prepared.values,
         table=data.used,
         explainer=result.explainer,
         clusters=result.clusters,
         notes=data.notes,
-        random_state=settings.fit.seed,
+        random_state=settings.seed,
     )
 
 
-# Print
+# Record
 
 
-def _print_all_rows(printer: Printer, found: Summary) -> None:
-    """Print the result for all rows of a table in parts."""
-    sizes = ", ".join(f"{size:,}" for size in found.sizes[:8])
-    printer.line(
-        f"of all {found.rows:,} rows: clusters of {sizes} rows; "
-        f"{plural(found.outliers, 'outlier')}, {found.overlaps:,} between clusters"
-    )
-    printer.notes(found.notes)
+def _record(job: Job, data: TableInput, result: Result, whole: Summary | None) -> dict[str, Any]:
+    """Return the content of run.json. `whole` are the results of all rows of a table in parts."""
+    settings, model, found = job.settings, result.model, Summary.of(result.ranks)
+    parameters = model.get_params(deep=False)
+    del parameters["verbose"]
+    record = {
+        "started": job.clock.started.isoformat(timespec="seconds"),
+        "input": {
+            "file": settings.data,
+            "digest": digest_of(settings.data),
+            "kind": data.reader.kind,
+            "rows": len(data.table) if whole is None else whole.rows,
+            "columns": data.table.shape[1],
+            "notes": data.notes,
+        },
+        "preparation": {
+            "rows": len(data.prepared.values),
+            "features": data.prepared.features.columns.tolist(),
+            "scale": settings.scale,
+            "missing": settings.missing,
+        },
+        "model": {
+            "name": settings.model,
+            "estimator": type(model).__name__,
+            "parameters": parameters,
+            "clusters": "auto" if settings.clusters is None else settings.clusters,
+            "contamination": settings.contamination,
+        },
+        "seed": settings.seed,
+        "result": {
+            "clusters": len(found.sizes),
+            **found.counts(),
+            "bandwidth": getattr(model, "bandwidth_", None),
+            "iterations": getattr(model, "n_iter_", None),
+            "converged": getattr(model, "converged_", None),
+        },
+        "plan": str(model.plan_),
+        "versions": _versions(),
+        "seconds": dict(job.clock.seconds),
+    }
+    if whole is not None:
+        record["all_rows"] = {"rows": whole.rows, **whole.counts(), "notes": whole.notes}
+    return record | {"warnings": result.warnings, "choice": choice_of(model)}
 
 
-def _print_files(job: Job, names: list[str]) -> None:
-    """Print what was written, and open the page where this was requested."""
-    if job.parts is not None:
-        names = [f"{names[0]} to {job.parts.names[-1]}", *names[len(job.parts.names) :]]
-    out, settings = job.settings.out, job.settings
-    job.printer.line(f"wrote {', '.join(names)} into {out} in {job.clock.total():.1f} s")
-    first = out / (PAGE if settings.report else job.points_names[0])
-    job.printer.line(f"open {first}", "bold")
-    if settings.open:
-        webbrowser.open(first.absolute().as_uri())
+def _page_details(record: dict[str, Any], verbose: bool) -> dict[str, Any]:
+    """Return what the page shows: no choice, which it has elsewhere, and without `verbose` less."""
+    hidden = {"choice"} if verbose else {"choice", "plan"}
+    shown = {name: part for name, part in record.items() if name not in hidden}
+    for name, details in () if verbose else DETAILS.items():
+        shown[name] = {key: value for key, value in record[name].items() if key not in details}
+    return shown
+
+
+def _versions() -> dict[str, str]:
+    found = {"softkern": version("softkern"), "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

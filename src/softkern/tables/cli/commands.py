@@ -6,10 +6,9 @@ The work of a command is in a module of its own, which is imported when the comm
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -18,10 +17,13 @@ from softkern.tables.cli.options import (
     STDOUT,
     AnalyzeSettings,
     CompareSettings,
+    DemoSettings,
     PlanSettings,
     ScoreSettings,
-    command,
+    parameters,
 )
+
+Load = Callable[[], Callable[[Any], None]]
 
 app = typer.Typer(
     name="softkern",
@@ -55,8 +57,31 @@ def _common(
     pass
 
 
+def command(app: typer.Typer, settings: type) -> Callable[[Load], Load]:
+    """Return a decorator that makes a command of a function that imports and returns its work."""
+
+    def decorate(load: Load) -> Load:
+        def run(**values: Any) -> None:
+            from softkern._utils.progress import stage
+            from softkern.tables.cli.printer import Printer
+
+            given = settings(**values)
+            printer = Printer(getattr(given, "quiet", False), getattr(given, "out", "") == STDOUT)
+            with printer.stages(), stage("starting"):  # importing packages takes seconds
+                work = load()
+            work(given)
+
+        paragraphs = (inspect.getdoc(load) or "").split("\n\n")
+        run.__doc__ = "\n\n".join(" ".join(lines.split()) for lines in paragraphs)
+        run.__signature__ = inspect.Signature(parameters(settings))  # type: ignore[attr-defined]
+        app.command(load.__name__)(run)
+        return load
+
+    return decorate
+
+
 @command(app, AnalyzeSettings)
-def analyze(settings: AnalyzeSettings) -> None:
+def analyze() -> Callable[[AnalyzeSettings], None]:
     """Find clusters, outliers and rows between clusters in a table, and explain them.
 
     Writes points.csv (label, memberships, ranks and reasons for every row), clusters.csv
@@ -65,55 +90,48 @@ def analyze(settings: AnalyzeSettings) -> None:
     or none. For a folder or pattern of Parquet or NPY files, or such a file larger than memory, a
     sample is analyzed and all rows are scored, into points-00000.parquet and so on.
     """
-    with _starting(settings.output.quiet):
-        from softkern.tables.cli.analyze import analyze
+    from softkern.tables.cli.analyze import analyze
 
-    analyze(settings)
+    return analyze
 
 
 @command(app, ScoreSettings)
-def score(settings: ScoreSettings) -> None:
+def score() -> Callable[[ScoreSettings], None]:
     """Label and score new rows with a saved model, in chunks: the file may exceed memory.
 
     Columns are matched by name, in any order. The table is read and prepared as in the analysis.
     """
-    with _starting(settings.output.quiet, to_stderr=settings.out == STDOUT):
-        from softkern.tables.cli.score import score
+    from softkern.tables.cli.score import score
 
-    score(settings)
+    return score
 
 
 @command(app, CompareSettings)
-def compare(settings: CompareSettings) -> None:
+def compare() -> Callable[[CompareSettings], None]:
     """Show what changed between two analyses, or between an analysis and a new table.
 
     Reports clusters that merged or split, rows that moved, appeared or disappeared, new outliers,
     and the drift of every column.
     """
-    with _starting(settings.quiet):
-        from softkern.tables.cli.compare import compare
+    from softkern.tables.cli.compare import compare
 
-    compare(settings)
+    return compare
 
 
 @command(app, PlanSettings)
-def plan(settings: PlanSettings) -> None:
+def plan() -> Callable[[PlanSettings], None]:
     """Show how a table of N rows and D columns would be computed, and at what cost."""
     from softkern.tables.cli.plan import show_plan
 
-    show_plan(settings)
+    return show_plan
 
 
-@app.command()
-def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path(
-        "demo"
-    ),
-) -> None:
+@command(app, DemoSettings)
+def demo() -> Callable[[DemoSettings], None]:
     """Run analyze and score on generated data, and show the commands."""
     from softkern.tables.cli.demo import demo
 
-    demo(out)
+    return demo
 
 
 @app.command()
@@ -122,15 +140,5 @@ def models() -> None:
     from softkern.tables.cli.models import MODELS
     from softkern.tables.cli.printer import Printer
 
-    rows = [(name.value, choice.estimator, choice.finds) for name, choice in MODELS.items()]
+    rows = [(name, choice.estimator, choice.finds) for name, choice in MODELS.items()]
     Printer(False).table(("model", "in Python", "what it finds"), rows)
-
-
-@contextmanager
-def _starting(quiet: bool, to_stderr: bool = False) -> Iterator[None]:
-    """Show that packages are being loaded, which takes seconds."""
-    from softkern._utils.progress import stage
-    from softkern.tables.cli.printer import Printer
-
-    with Printer(quiet, to_stderr).stages(), stage("starting"):
-        yield

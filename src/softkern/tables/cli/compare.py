@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,49 +17,57 @@ import pandas as pd
 
 from softkern._utils.text import plural, quote, quote_list
 from softkern.exceptions import DataError, ModelFileError
+from softkern.tables.cli.compare_output import Changes, print_changes, write_changes, write_page
+from softkern.tables.cli.job import STDIN, Source, digest_of, open_source
 from softkern.tables.cli.options import CompareSettings, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
 from softkern.tables.cli.printer import Printer
-from softkern.tables.cli.results_folder import KINDS, Results, read_results
 from softkern.tables.cli.scorer import SavedModel, Scorer, check_columns, columns_as_written
-from softkern.tables.cli.source import STDIN, Source, open_source
-from softkern.tables.cli.writing import nullable, write_chunks, write_json
+from softkern.tables.cli.writing import nullable, unescape_formulas
 from softkern.tables.compare.drift import ColumnDrift, column_drift, comparable_columns
-from softkern.tables.compare.rows import COMPARED_COLUMNS, Key, PointsComparison, compare_points
-from softkern.tables.compare.text import describe_drift, summarize_drift, summarize_points
-from softkern.tables.io import TableError
+from softkern.tables.compare.rows import COMPARED_COLUMNS, Key, compare_points
+from softkern.tables.io import Format, TableError, open_table
 from softkern.tables.preparation import TablePreparation
 
 FILES = ("changes.csv", "drift.csv", "compare.json")
 PAGE = "compare.html"  # only if the packages of the report are installed
-TOP = 10  # rows and columns that are printed
-ON_PAGE = 500  # rows on the page
-FEWEST = 3  # printed columns if none drifted
-MOST_CLUSTERS = 20  # clusters that are printed
-CLUSTER_HEAD = ("before", "rows", "now", "rows now")
-DRIFT_COLUMNS = ["column", "kind", "drift", "is_chance", "distance", "chance", "shift"]
-DRIFT_COLUMNS += ["median_before", "median_after", "missing_before", "missing_after"]
-DISTANCE_HELP = "distance: 0 is identical, 1 is entirely different"
+POINTS = ("points.csv", "points.xlsx", "points.jsonl", "points.parquet")
+KINDS: dict[str, Any] = {
+    "row": "int64",
+    "label": "int64",
+    "membership": float,
+    "is_outlier": bool,
+    "outlier_score": float,
+}
+WRITTEN = Format(
+    separator=",", encoding="utf-8", header=True, decimal=".", skip_rows=0, skip_footer=0
+)
+NEEDED = {  # required entries of run.json
+    "input": ("file", "rows"),
+    "preparation": ("rows",),
+    "model": ("estimator",),
+    "result": ("sizes",),
+}
+AGAIN = "softkern analyze --force writes the folder again"
 
 Table = tuple[pd.DataFrame, TablePreparation]
 
 
 @dataclass
-class Changes:
-    """Differences, with remarks on how they were determined."""
+class Results:
+    """The points of a table, and what they were computed from."""
 
-    points: PointsComparison
-    drift: list[ColumnDrift]
-    notes: list[str] = field(default_factory=list)
-    has_drift: bool = True  # whether both tables could be read
+    points: pd.DataFrame  # the compared columns, and `id` if there is one
+    rows: int  # rows of the table, including those that were left out
+    saved: SavedModel
+    estimator: str
+    find_table: Callable[[], Source]  # raises a TableError if the table cannot be read again
 
-    def summary(self) -> list[str]:
-        """Return the answer in one or two sentences."""
-        points = summarize_points(self.points)
-        if not self.has_drift:
-            return [points]
-        is_same = self.points.is_same and all(drift.is_chance for drift in self.drift)
-        return ["nothing changed: " * is_same + points, summarize_drift(self.drift)]
+    @property
+    def features(self) -> list[str]:
+        """Columns of the table that the model uses."""
+        preparation = self.saved.preparation
+        return [] if preparation is None else preparation.used_columns_
 
 
 def compare(settings: CompareSettings) -> None:
@@ -68,10 +78,10 @@ def compare(settings: CompareSettings) -> None:
     with open_source(settings.after) as source, target as folder:
         found = changes(settings, source)
         if folder is not None:
-            _write(settings, found, folder)
+            write_changes(settings, found, folder)
             if PAGE in names:
-                _write_page(settings, found, folder / PAGE)
-    _print(printer, found)
+                write_page(settings, found, folder / PAGE)
+    print_changes(printer, found)
     if out is not None:
         printer.line(f"wrote {', '.join(names)} into {out}", "bold")
 
@@ -117,7 +127,7 @@ def _score_new(
     if points.empty:
         raise TableError(f"{quote(settings.after)} has no row with a value in the model's columns.")
     points = points.astype(KINDS).reset_index(drop=True)
-    return Results(points, len(scored), before.saved, before.estimator, source)
+    return Results(points, len(scored), before.saved, before.estimator, lambda: source)
 
 
 def _score(saved: SavedModel, source: Source) -> tuple[pd.DataFrame, list[str]]:
@@ -129,23 +139,19 @@ def _score(saved: SavedModel, source: Source) -> tuple[pd.DataFrame, list[str]]:
         return points, scorer.notes()
 
 
-def _read_table(saved: SavedModel, source: Source) -> Table:
-    """Read a whole table as the analysis did. Return it with the preparation of the model."""
-    preparation = saved.preparation
-    if preparation is None:
-        raise ModelFileError(f"{saved.path} is not a model of softkern analyze.")
-    with source.open(saved.format(source.path)) as reader:
-        check_columns(preparation, reader)
-        text, words = columns_as_written(preparation, saved.identifier(reader))
-        return reader.read(text, words), preparation
-
-
 def _read_tables(before: Results, after: Results, notes: list[str]) -> list[Table] | None:
-    """Return both tables with their preparations, or None if one cannot be read."""
+    """Return both tables as the analyses read them, or None if one cannot be read."""
     tables = []
     for results, when in ((before, "before"), (after, "now")):
+        saved, preparation = results.saved, results.saved.preparation
         try:
-            tables.append(_read_table(results.saved, results.table))
+            source = results.find_table()
+            if preparation is None:
+                raise ModelFileError(f"{saved.path} is not a model of softkern analyze.")
+            with source.open(saved.format(source.path)) as reader:
+                check_columns(preparation, reader)
+                text, words = columns_as_written(preparation, saved.identifier(reader))
+                tables.append((reader.read(text, words), preparation))
         except DataError as error:
             notes.append(f"drift not computed: the table of {when} cannot be read, {error}")
             return None
@@ -201,7 +207,7 @@ def _check_identifiers(before: Results, after: Results, notes: list[str]) -> Key
 def _labels_by_old_model(before: Results, after: Results, notes: list[str]) -> Any:
     """Return the labels that the first model assigns to the rows of the second table."""
     try:
-        scored, _ = _score(before.saved, after.table)
+        scored, _ = _score(before.saved, after.find_table())
     except DataError as error:
         raise TableError(
             "the two analyses share no rows, and the first model cannot label the rows of the "
@@ -262,142 +268,80 @@ def _drift(
     return column_drift(old, new)
 
 
-# Write
+# Read the results of an earlier analysis
 
 
-def _write(settings: CompareSettings, found: Changes, folder: Path) -> None:
-    points, match = found.points, found.points.match
-    drift = [{**asdict(one), "drift": one.drift, "is_chance": one.is_chance} for one in found.drift]
-    table = pd.DataFrame(drift, columns=pd.Index(DRIFT_COLUMNS))
-    table["description"] = [describe_drift(one) for one in found.drift]
-    write_chunks([points.rows], str(folder / "changes.csv"))
-    write_chunks([table], str(folder / "drift.csv"))
-    record = {
-        "before": str(settings.before),
-        "after": settings.after,
-        "summary": found.summary(),
-        "notes": found.notes,
-        "matched_by": points.key,
-        "rows": {name: getattr(points, name) for name in ("shared", "moved", "added", "removed")},
-        "outliers": {
-            name: getattr(points, f"outliers_{name}") for name in ("before", "after", "new", "gone")
-        },
-        "adjusted_rand_index": points.adjusted_rand_index,
-        "clusters": {
-            "before": points.sizes_before,
-            "after": points.sizes_after,
-            "same": match.pairs,
-            **{name: getattr(match, name) for name in ("merged", "split", "gone", "new")},
-            "shared_rows": [
-                {"before": b, "after": a, "rows": n} for (b, a), n in match.overlap.items()
-            ],
-        },
-        "drift": drift if found.has_drift else None,
-        "softkern": version("softkern"),
-    }
-    write_json(record, folder / "compare.json")
-
-
-def _write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
-    from softkern.tables.report.comparison import Part, write_comparison
-
-    points, head = found.points, ["column", "distance", "drift", "change"]
-    drift: list[list[str | float]] = [
-        [quote(one.column), one.distance, one.drift, describe_drift(one)] for one in found.drift
-    ]
-    row_head, rows = _row_lines(points, ON_PAGE)
-    parts = [
-        Part("Clusters", CLUSTER_HEAD, _cluster_lines(points), _agreement(points)),
-        Part("Drift by column", head, drift, DISTANCE_HELP),
-        Part("Changed rows", row_head, rows, f"{_of_all(rows, points)}; all are in changes.csv"),
-    ]
-    title = f"{quote(settings.before)} and {quote(settings.after)}"
-    write_comparison(path, title, found.summary(), found.notes, parts)
-
-
-# Print
-
-
-def _print(printer: Printer, found: Changes) -> None:
-    for line in found.summary():
-        printer.line(line, "bold")
-    printer.notes(found.notes)
-    points = found.points
-    lines = _cluster_lines(points)
-    if agreement := _agreement(points):
-        printer.line(agreement)
-    title = "Clusters"
-    if len(lines) > MOST_CLUSTERS:
-        title += f", the first {MOST_CLUSTERS} of {len(lines)}"
-    printer.table(CLUSTER_HEAD, lines[:MOST_CLUSTERS], title)
-    head, rows = _row_lines(points, TOP)
-    printer.table(head, rows, f"Changed rows ({_of_all(rows, points)})")
-    _print_drift(printer, found.drift)
-
-
-def _print_drift(printer: Printer, drift: Sequence[ColumnDrift]) -> None:
-    real = [one for one in drift if not one.is_chance]
-    shown = (real or [one for one in drift if describe_drift(one)][:FEWEST])[:TOP]
-    if not shown:
-        return
-    more = f", the first {TOP} of {len(real):,}" if len(real) > TOP else ""
-    printer.line(f"Drift by column{more} ({DISTANCE_HELP})", "bold")
-    for one in shown:
-        printer.line(
-            f"  '{quote(one.column)}' {one.drift}, {one.distance:.3f}: {describe_drift(one)}"
+def read_results(folder: Path) -> Results:
+    """Read and check the results in a folder."""
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "is not there"
+        raise TableError(f"{folder} {what}; a results folder of softkern analyze is needed.")
+    record = _record(folder / "run.json")
+    there = [folder / name for name in POINTS if (folder / name).is_file()]
+    if not there:
+        raise TableError(f"{folder} has no points.csv (nor .xlsx, .jsonl, .parquet); {AGAIN}.")
+    latest = max(there, key=lambda path: path.stat().st_mtime)
+    saved = SavedModel(folder / "model.safetensors")
+    points = _points(latest)
+    labels = points["label"]
+    sizes = labels[labels >= 0].value_counts().sort_index().tolist()
+    if len(points) != record["preparation"]["rows"] or sizes != record["result"]["sizes"]:
+        raise TableError(
+            f"{latest.name} and run.json of {folder} are not of one analysis, or were altered; "
+            f"{AGAIN}."
         )
-    others = len(drift) - len(real)
-    if real and others:
-        printer.line(f"  {plural(others, 'other column')}: no significant drift")
+    rows, estimator = int(record["input"]["rows"]), record["model"]["estimator"]
+    return Results(points, rows, saved, estimator, partial(_find_table, record, folder))
 
 
-def _cluster_lines(points: PointsComparison) -> list[tuple[Any, ...]]:
-    """Return one line per old cluster with its successors, and the new clusters."""
-    before, after = points.sizes_before, points.sizes_after
-    lines: list[tuple[Any, ...]] = []
-    for label in sorted(before, key=lambda label: (label < 0, label)):
-        now = [-1] if label < 0 else points.match.successors(label)
-        sizes = " + ".join(f"{after.get(one, 0):,}" for one in now) or "–"
-        names = ", ".join(map(_name, now)) or "gone"
-        lines.append((_name(label), f"{before[label]:,}", names, sizes))
-    lines += [("new", "–", _name(label), f"{after[label]:,}") for label in points.match.new]
-    if -1 in after and -1 not in before:
-        lines.append((_name(-1), "0", _name(-1), f"{after[-1]:,}"))
-    return lines
+def _record(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise TableError(f"{path.parent} is no results folder of softkern analyze: no run.json.")
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        for part, names in NEEDED.items():
+            for name in names:
+                record[part][name]
+        datetime.fromisoformat(record["started"])
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise TableError(
+            f"{path} was altered, or another version of softkern wrote it; {AGAIN}."
+        ) from error
+    return dict(record)
 
 
-def _name(label: int) -> str:
-    return "no cluster" if label < 0 else str(label)
+def _points(path: Path) -> pd.DataFrame:
+    with open_table(str(path), WRITTEN) as reader:
+        lacking = [name for name in KINDS if name not in reader.columns]
+        if lacking:
+            raise TableError(f"{path} was altered: it lacks '{lacking[0]}'; {AGAIN}.")
+        ids = [name for name in ("id",) if name in reader.columns]
+        points = reader.read(text=ids)[[*KINDS, *ids]]
+    if ids and path.suffix == ".csv":
+        points = points.assign(id=points["id"].map(unescape_formulas))
+    try:
+        flags = points["is_outlier"].astype(str).str.lower().map({"true": True, "false": False})
+        return points.assign(is_outlier=flags.astype("boolean")).astype(KINDS)
+    except (ValueError, TypeError) as error:
+        raise TableError(
+            f"{path} was altered: {plural(len(points), 'row')} do not read as points; {AGAIN}."
+        ) from error
 
 
-FORMS = (_name, "{:.3f}".format, lambda flag: "yes" if flag else "no")
-
-
-def _agreement(points: PointsComparison) -> str:
-    """Return a sentence on the agreement of the clusters, empty if it is unknown."""
-    index = points.adjusted_rand_index
-    if index is None:
-        return ""
-    return f"adjusted Rand index of the clusters: {index:.3f} (1 is identical, 0 is chance)"
-
-
-def _row_lines(points: PointsComparison, most: int) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the first lines of the table of changed rows."""
-    rows = points.rows
-    head = ["change", "row", *(["id"] if "id" in rows else []), "cluster", "membership", "outlier"]
-    lines = []
-    for _, row in rows.head(most).iterrows():
-        number = row["row_after"] if pd.notna(row["row_after"]) else row["row_before"]
-        name = [f"{number:,}", *([quote(row["id"])] if "id" in rows else [])]
-        cells = [_from_to(row, *how) for how in zip(COMPARED_COLUMNS[:3], FORMS, strict=True)]
-        lines.append([row["change"], *name, *cells])
-    return head, lines
-
-
-def _of_all(lines: Sequence[Any], points: PointsComparison) -> str:
-    return f"{len(lines):,} of {len(points.rows):,}"
-
-
-def _from_to(row: pd.Series[Any], name: str, form: Any) -> str:
-    sides = [row[f"{name}_{when}"] for when in ("before", "after")]
-    return " → ".join(form(side) for side in sides if pd.notna(side))
+def _find_table(record: dict[str, Any], folder: Path) -> Source:
+    """Return the table of an analysis. Raise an error if it cannot be read again."""
+    file, digest = record["input"]["file"], record["input"].get("digest")
+    if file == "-":
+        raise TableError("it came from standard input")
+    # earlier versions wrote no digest: the file must not be newer than the start, in seconds
+    latest = datetime.fromisoformat(record["started"]).timestamp() + 1
+    # the path as it was typed, from here or next to the results
+    places = [Path(file), folder.absolute().parent / file]
+    there = [place for place in places if place.is_file()]
+    for place in there:
+        is_older = digest is None and place.stat().st_mtime < latest
+        if is_older or (digest is not None and digest == digest_of(str(place))):
+            return Source(str(place))
+    raise TableError(f"{file} {'has changed since' if there else 'is not there'}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,21 +10,16 @@ from numpy.typing import NDArray
 
 from softkern.files import replacing
 from softkern.tables.cli.analyze import analyze
-from softkern.tables.cli.options import (
-    AnalyzeSettings,
-    OutputOptions,
-    PrepareOptions,
-    ScoreSettings,
-)
+from softkern.tables.cli.options import AnalyzeSettings, DemoSettings, ScoreSettings
 from softkern.tables.cli.output_folder import check_free
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.score import score
 from softkern.tables.cli.writing import write_chunks
 
 
-def demo(out: Path) -> None:
-    """Write data.csv and tomorrow.csv to `out`, analyze the first and score the second."""
-    printer = Printer(False)
+def demo(settings: DemoSettings) -> None:
+    """Write data.csv and tomorrow.csv, analyze the first and score the second."""
+    out, printer = settings.out, Printer(False)
     out.mkdir(parents=True, exist_ok=True)
     today, tomorrow = out / "data.csv", out / "tomorrow.csv"
     check_free(today, force=(out / "run.json").exists())  # only an earlier demo is replaced
@@ -38,14 +32,10 @@ def demo(out: Path) -> None:
     has_page = find_spec("bokeh") is not None
     without = "" if has_page else " --no-report"
     printer.line(f"$ softkern analyze {today} --id name -o {out}{without}", "bold cyan")
-    force = OutputOptions(force=True)
-    prepare = PrepareOptions(id="name")
-    analyze(
-        AnalyzeSettings(data=str(today), out=out, prepare=prepare, report=has_page, output=force)
-    )
+    analyze(AnalyzeSettings(data=str(today), out=out, id="name", report=has_page, force=True))
     model, scored = out / "model.safetensors", out / "scored.csv"
     printer.line(f"\n$ softkern score {model} {tomorrow} -o {scored}", "bold cyan")
-    score(ScoreSettings(model=model, data=str(tomorrow), out=str(scored), output=force))
+    score(ScoreSettings(model=model, data=str(tomorrow), out=str(scored), force=True))
     if has_page:
         printer.line(f"\nopen {out / 'report.html'}", "bold")
     else:

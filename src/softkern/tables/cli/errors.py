@@ -29,8 +29,14 @@ class OutputError(Exception):
     """The output cannot be written for a reason that raises no OSError."""
 
 
-class NoReaderError(Exception):
-    """The program that read standard output, such as ``head``, has stopped."""
+CODES: dict[type[Exception], int] = {  # the first that fits: a broken pipe is an OSError, too
+    BrokenPipeError: BROKEN_PIPE,
+    OSError: OUTPUT,
+    OutputError: OUTPUT,
+    ClusterError: CLUSTER,
+    ModelFileError: MODEL,
+    DataError: DATA,
+}
 
 
 def exit_code(error: BaseException) -> int:
@@ -39,17 +45,9 @@ def exit_code(error: BaseException) -> int:
         return INTERRUPTED
     if hasattr(error, "format_message"):  # usage errors of typer, whichever click it uses
         return USAGE
-    if isinstance(error, NoReaderError | BrokenPipeError):
-        return BROKEN_PIPE
     if isinstance(error, MemoryError) or _is_out_of_memory(error):
         return MEMORY
-    if isinstance(error, OutputError | OSError):
-        return OUTPUT
-    if isinstance(error, ClusterError):
-        return CLUSTER
-    if isinstance(error, ModelFileError):
-        return MODEL
-    return DATA if isinstance(error, DataError) else INTERNAL
+    return next((code for kind, code in CODES.items() if isinstance(error, kind)), INTERNAL)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
@@ -61,24 +59,23 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 def one_line(error: BaseException) -> str:
     """Return an error as one line of limited length, with its remedy."""
-    return shorten(_message(error, exit_code(error)), LONGEST)
-
-
-def _message(error: BaseException, code: int) -> str:
+    code, text = exit_code(error), _flat(error)
     if code in (BROKEN_PIPE, INTERRUPTED):
         return ""
     if code == USAGE:
-        return f"{_usage(error)} (softkern --help lists commands and options)"
-    if code == OUTPUT and isinstance(error, OSError) and error.strerror:
+        text = f"{_usage(error)} (softkern --help lists commands and options)"
+    elif code == OUTPUT and isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f" {error.filename}"
-        return f"cannot write{place}: {error.strerror}"
-    if code == MEMORY:
-        reason = _flat(error) or "an allocation failed"
-        return f"not enough memory: {reason} (fewer rows or --columns, or another --model, help)"
-    if code == INTERNAL:
+        text = f"cannot write{place}: {error.strerror}"
+    elif code == MEMORY:
+        reason = text or "an allocation failed"
+        text = f"not enough memory: {reason} (fewer rows or --columns, or another --model, help)"
+    elif code == INTERNAL:
         name = type(error).__name__
-        return f"internal error, {name}: {_flat(error)} (please report it, with --debug)"
-    return _flat(error.render(spell_option) if isinstance(error, DataError) else error)
+        text = f"internal error, {name}: {text} (please report it, with --debug)"
+    elif isinstance(error, DataError):
+        text = _flat(error.render(spell_option))
+    return shorten(text, LONGEST)
 
 
 def spell_option(remedy: Remedy) -> str:

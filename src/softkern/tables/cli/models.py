@@ -1,27 +1,11 @@
-"""The models that the command line offers, in one table.
-
-To add a model, add a name to `ModelName` and a line to `MODELS`.
-"""
+"""The models that the command line offers, in one table. To add a model, add a line."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 from softkern.exceptions import DataError
-
-
-class ModelName(StrEnum):
-    """Values of --model."""
-
-    auto = "auto"
-    alpha_cut = "alpha-cut"
-    fuzzy = "fuzzy"
-    outlier_fuzzy = "outlier-fuzzy"
-    mixture = "mixture"
-    spectral = "spectral"
-    possibilistic = "possibilistic"
 
 
 @dataclass(frozen=True)
@@ -39,27 +23,25 @@ class Choice:
     most_columns: int | None = None  # more take too much memory or time
 
 
-MODELS: dict[ModelName, Choice] = {
-    ModelName.auto: Choice("AutoClustering", "the model that suits the table, with the reason"),
-    ModelName.alpha_cut: Choice(
+MODELS: dict[str, Choice] = {
+    "auto": Choice("AutoClustering", "the model that suits the table, with the reason"),
+    "alpha-cut": Choice(
         "AlphaCutClustering",
         "clusters of any shape and number; outliers belong to none",
         n_clusters=None,
         most_columns=500,
     ),
-    ModelName.fuzzy: Choice("FuzzyCMeans", "overlapping clusters"),
-    ModelName.outlier_fuzzy: Choice(
+    "fuzzy": Choice("FuzzyCMeans", "overlapping clusters"),
+    "outlier-fuzzy": Choice(
         "OutlierFuzzyCMeans", "overlapping clusters; outliers get little weight"
     ),
-    ModelName.mixture: Choice(
-        "OneClassMixture", "overlapping clusters, each with a boundary of its own"
-    ),
-    ModelName.spectral: Choice(
+    "mixture": Choice("OneClassMixture", "overlapping clusters, each with a boundary of its own"),
+    "spectral": Choice(
         "SoftKernelSpectralClustering",
         "overlapping clusters of any shape",
         options={"n_train": "auto"},
     ),
-    ModelName.possibilistic: Choice(
+    "possibilistic": Choice(
         "PossibilisticCMeans",
         "clusters that do not compete; outliers belong to none",
         n_clusters="estimated",
@@ -67,7 +49,7 @@ MODELS: dict[ModelName, Choice] = {
 }
 
 
-def make(name: ModelName, clusters: int | None, X: Any, seed: int, verbose: bool) -> Any:
+def make(name: str, clusters: int | None, X: Any, seed: int, verbose: bool) -> Any:
     """Return the estimator for these rows, not fitted. Raise an error for too many columns."""
     import softkern
     from softkern.rows import Rows
@@ -75,9 +57,9 @@ def make(name: ModelName, clusters: int | None, X: Any, seed: int, verbose: bool
 
     choice, columns = MODELS[name], X.shape[1]
     if choice.most_columns is not None and columns > choice.most_columns:
-        others = ", ".join(other.value for other, one in MODELS.items() if one.most_columns is None)
+        others = ", ".join(other for other, one in MODELS.items() if one.most_columns is None)
         raise DataError(
-            f"{columns:,} columns are too many for --model {name.value} (up to "
+            f"{columns:,} columns are too many for --model {name} (up to "
             f"{choice.most_columns:,}). Choose --columns, or --model {others}."
         )
     n_clusters = choice.n_clusters if clusters is None else clusters

@@ -1,45 +1,118 @@
 """The options of the commands, each declared once as a field of a settings class.
 
-Options that belong together form a group, and a settings class may hold groups. `command` turns
-such a class into a command of the program: every field becomes an option with the field's name,
-and the function receives one immutable object. To add an option, add a field.
+Options of several commands are fields of a class from which the settings inherit. A command is
+declared by such a class (`softkern.tables.cli.commands`): every field becomes an option with its
+name, and the command receives one immutable object. To add an option, add a field.
 """
 # ruff: noqa: RUF009 - functions that return fields declare them
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    get_args,
+    get_type_hints,
+)
 
 import typer
 
-from softkern.tables.cli.models import ModelName
-from softkern.tables.cli.values import (
-    choice_parser,
-    integer_parser,
-    parse_clusters,
-    parse_decimal,
-    parse_memory,
-    parse_separator,
-    parse_share,
-)
+from softkern._utils.text import closest_match
+from softkern.tables.cli.errors import OptionError
+from softkern.tables.cli.models import MODELS
 
 if TYPE_CHECKING:
     from softkern.tables.io import Format
 
 
-Settings = TypeVar("Settings")
 Parser = Callable[[Any], Any]
 Scale = Literal["auto", "none", "standard", "robust"]
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 PointsFormat = Literal["csv", "xlsx", "jsonl", "parquet"]
 STDOUT = "-"
-OUT = ("--out", "-o")
-COUNT = integer_parser(1, 10**9)
-LINES = integer_parser(0, 10**9)
+MOST = 10**9
+
+
+# Parsers of values. Each raises an error that names the value and what is valid.
+
+
+def parse_share(word: str | float) -> float:
+    """Return a share of the rows."""
+    text = str(word).strip()
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 0.5:
+        nothing = "; 0 flags nothing: leave it out" if value == 0 else ""
+        raise OptionError(f"{word} must be a share of the rows, such as 0.05, up to 0.5{nothing}.")
+    return value
+
+
+def parse_clusters(word: str | int) -> int | None:
+    """Return a number of clusters, None for "auto"."""
+    text = str(word)
+    if text == "auto":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise OptionError(f"{word!r} must be a whole number from 1, or auto.")
+    return int(text)
+
+
+def parse_separator(word: str) -> str:
+    r"""Return the character between fields."""
+    mark = {"tab": "\t", r"\t": "\t"}.get(word, word)
+    if len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0':
+        raise OptionError(f"{word!r} must be one character, or tab; no quote, no line break.")
+    return mark
+
+
+def parse_decimal(word: str) -> str:
+    """Return the decimal point, "." or ","."""
+    if word not in (".", ","):
+        raise OptionError(f"{word!r} must be . or ,")
+    return word
+
+
+def number_parser(kind: type[int | float], low: int, high: int, example: int) -> Parser:
+    """Return a parser of numbers from `low` to `high`."""
+
+    def parse(word: str | float) -> float:
+        with suppress(ValueError):
+            value = kind(str(word).replace(",", ""))
+            if low <= value <= high:
+                return value
+        noun = "whole number" if kind is int else "number"
+        raise OptionError(f"{word} must be a {noun} from {low:,} to {high:,}, such as {example:,}.")
+
+    return parse
+
+
+def choice_parser(names: Sequence[str]) -> Parser:
+    """Return a parser that accepts one of several words."""
+
+    def parse(word: str) -> str:
+        if word in names:
+            return word
+        meant = closest_match(word, names)
+        guess = f"; did you mean {meant}?" if meant else "."
+        raise OptionError(f"{word} must be one of {', '.join(names)}{guess}")
+
+    return parse
+
+
+COUNT = number_parser(int, 1, MOST, 10)
+LINES = number_parser(int, 0, MOST, 10)
+
+
+# Fields that are options
 
 
 def option(
@@ -47,25 +120,26 @@ def option(
     parser: Parser | None = None,
     metavar: str | None = None,
     *,
-    names: tuple[str, ...] = (),
+    short: str | None = None,
     default: Any = None,
-    choices: tuple[str, ...] = (),
-    panel: str | None = None,
+    choices: Sequence[str] = (),
 ) -> Any:
-    """Return a field that is an option; `names` are its spellings, by default the field's name."""
+    """Return a field that is an option. `short` is its spelling with one letter."""
     if choices:
         parser, metavar = choice_parser(choices), "|".join(choices)
-    complete = (lambda: list(choices)) if choices else None
     info = typer.Option(
-        *names,
         parser=parser,
         metavar=metavar,
         help=help,
-        autocompletion=complete,
-        rich_help_panel=panel,
+        autocompletion=(lambda: list(choices)) if choices else None,
         show_default=default is not MISSING,
     )
-    return field(default=default, metadata={"typer": info})
+    return field(default=default, metadata={"typer": info, "short": short})
+
+
+def flag(help: str, short: str | None = None) -> Any:
+    """Return a field that is a switch, off by default."""
+    return option(help, short=short, default=False)
 
 
 def argument(help: str, parser: Parser | None = None, metavar: str | None = None) -> Any:
@@ -74,55 +148,29 @@ def argument(help: str, parser: Parser | None = None, metavar: str | None = None
     return field(metadata={"typer": info})
 
 
-def flag(help: str, *names: str, default: bool | None = False, panel: str | None = None) -> Any:
-    """Return a field that is a switch."""
-    return option(help, names=names, default=default, panel=panel)
-
-
-def _input() -> Any:
-    return argument(
-        "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
-        "folder or a pattern of Parquet or NPY files; - for standard input."
-    )
-
-
-TEXT = "Reading text and workbooks"
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """How a table is written, where this is not to be detected."""
 
-    separator: str | None = option(
-        "Field separator (default: detected).", parse_separator, "CHAR", panel=TEXT
-    )
-    decimal: str | None = option(
-        "Decimal point (default: detected).", parse_decimal, ".|,", panel=TEXT
-    )
+    PANEL = "Reading text and workbooks"  # heading of these options in the help
+
+    separator: str | None = option("Field separator (default: detected).", parse_separator, "CHAR")
+    decimal: str | None = option("Decimal point (default: detected).", parse_decimal, ".|,")
     encoding: str | None = option(
-        "Text encoding (default: byte order mark, else UTF-8, else cp1252).", panel=TEXT
+        "Text encoding (default: byte order mark, else UTF-8, else cp1252)."
     )
-    header: bool | None = flag(
-        "Whether the first line names the columns (default: yes, unless it is all numbers).",
-        "--header/--no-header",
-        default=None,
-        panel=TEXT,
+    header: bool | None = option(
+        "Whether the first line names the columns (default: yes, unless it is all numbers)."
     )
-    skip_rows: int | None = option(
-        "Lines above the header (default: detected).", LINES, "N", panel=TEXT
-    )
+    skip_rows: int | None = option("Lines above the header (default: detected).", LINES, "N")
     skip_footer: int | None = option(
-        "Lines below the last row, such as totals and sources (default: detected).",
-        *(LINES, "N"),
-        panel=TEXT,
+        "Lines below the last row, such as totals and sources (default: detected).", *(LINES, "N")
     )
     sheet: str | None = option(
-        "Sheet of a workbook (default: the first with content).", metavar="NAME|N", panel=TEXT
+        "Sheet of a workbook (default: the first with content).", metavar="NAME|N"
     )
-    na: list[str] | None = option(
-        "Additional word for a missing value.", metavar="WORD", panel=TEXT
-    )
-    skip_bad_lines: bool = flag("Skip lines with too many fields.", "--skip-bad-lines", panel=TEXT)
+    na: list[str] | None = option("Additional word for a missing value.", metavar="WORD")
+    skip_bad_lines: bool = flag("Skip lines with too many fields.")
 
     def __post_init__(self) -> None:
         """Check that the separator differs from the decimal point."""
@@ -134,19 +182,45 @@ class ReadOptions:
         """The options as the readers take them."""
         from softkern.tables.io import Format
 
-        options = asdict(self)
+        options = {one.name: getattr(self, one.name) for one in fields(ReadOptions)}
         return Format(missing=tuple(options.pop("na") or ()), **options)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrepareOptions:
-    """Which columns are used, and how they are prepared."""
+class RunOptions:
+    """Options of all commands that write files."""
 
+    force: bool = flag("Replace existing files.", "-f")
+    quiet: bool = flag("Print only errors.", "-q")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(RunOptions, ReadOptions):
+    """The table of `analyze` and `score`, and how its results are written."""
+
+    data: str = argument(
+        "CSV, TSV, Excel (.xlsx), JSON lines, Parquet or NPY, also as gzip, bzip2, xz or zip; a "
+        "folder or a pattern of Parquet or NPY files; - for standard input."
+    )
+    id: str | None = option("Column that identifies the rows.", metavar="COLUMN")
+    join: bool = flag("Also write the table itself with the result columns.")
+    scheduler: str | None = option(
+        "Dask scheduler to compute on, e.g. tcp://host:8786 (Parquet and NPY only).",
+        metavar="ADDRESS",
+    )
+    all_memberships: bool = flag("Write one column per cluster even for more than 20 clusters.")
+    raw_text: bool = flag("Do not escape text such as =1+1, which spreadsheets would execute.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalyzeSettings(TableOptions):
+    """Settings of `softkern analyze`."""
+
+    out: Path = option("Folder for the results.", short="-o", default=MISSING)
     columns: list[str] | None = option(
         "Columns to use (default: all numeric columns).", metavar="A,B,…"
     )
     exclude: list[str] | None = option("Columns to leave out.", metavar="A,B,…")
-    id: str | None = option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
     scale: Scale = option(
         "auto: logarithms of skewed columns, all columns in robust units.",
         default="auto",
@@ -158,17 +232,9 @@ class PrepareOptions:
         choices=get_args(Missing),
     )
     categories: list[str] | None = option("Text columns with few values to use.", metavar="A,B,…")
-    dates: bool = flag("Use date columns, as days.", "--dates")
-
-
-@dataclass(frozen=True, kw_only=True)
-class FitOptions:
-    """The model and its parameters."""
-
-    model: ModelName = option(
-        "Which model to use; see softkern models.",
-        default=ModelName.auto,
-        choices=tuple(ModelName),
+    dates: bool = flag("Use date columns, as days.")
+    model: str = option(
+        "Which model to use; see softkern models.", default="auto", choices=tuple(MODELS)
     )
     clusters: int | None = option(
         "Number of clusters (default: auto, estimated from the data).", parse_clusters, "K|auto"
@@ -176,77 +242,41 @@ class FitOptions:
     contamination: float | None = option(
         "Share of rows to flag as outliers, e.g. 0.05.", parse_share, "SHARE"
     )
-    seed: int = option("Random seed.", integer_parser(0, 2**32 - 1), "N", default=0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """How results are written, by `analyze` and `score`."""
-
-    join: bool = flag("Also write the table itself with the result columns.", "--join")
-    scheduler: str | None = option(
-        "Dask scheduler to compute on, e.g. tcp://host:8786 (Parquet and NPY only).",
-        metavar="ADDRESS",
-    )
-    all_memberships: bool = flag(
-        "Write one column per cluster even for more than 20 clusters.", "--all-memberships"
-    )
-    raw_text: bool = flag(
-        "Do not escape text such as =1+1, which spreadsheets would execute.", "--raw-text"
-    )
-    force: bool = flag("Replace existing files.", "--force", "-f")
-    quiet: bool = flag("Print only errors.", "--quiet", "-q")
-
-
-@dataclass(frozen=True, kw_only=True)
-class AnalyzeSettings:
-    """Settings of `softkern analyze`."""
-
-    data: str = _input()
-    out: Path = option("Folder for the results.", names=OUT, default=MISSING)
-    prepare: PrepareOptions = PrepareOptions()
-    fit: FitOptions = FitOptions()
+    seed: int = option("Random seed.", number_parser(int, 0, 2**32 - 1, 10), "N", default=0)
     show: str | None = option("The two columns that the report draws first.", metavar="A,B")
     points: PointsFormat | None = option(
         "Format of the tables (default: csv; with --join that of the input).",
         choices=get_args(PointsFormat),
     )
-    report: bool = flag("Write report.html.", default=True)
-    open: bool = flag("Open report.html in the browser when it is finished.", "--open")
-    verbose: bool = flag(
-        "Also print details: compared models, iterations, memory.", "--verbose", "-v"
-    )
-    output: OutputOptions = OutputOptions()
-    read: ReadOptions = ReadOptions()
+    report: bool = option("Write report.html.", default=True)
+    open: bool = flag("Open report.html in the browser when it is finished.")
+    verbose: bool = flag("Also print details: compared models, iterations, memory.", "-v")
 
     def __post_init__(self) -> None:
         """Check that there will be a page to open."""
+        super().__post_init__()
         if self.open and not self.report:
             raise typer.BadParameter("--open shows report.html, which --no-report leaves out.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreSettings:
+class ScoreSettings(TableOptions):
     """Settings of `softkern score`."""
 
     model: Path = argument("model.safetensors of softkern analyze.")
-    data: str = _input()
     out: str = option(
         "File (.csv, .tsv, .xlsx, .jsonl or .parquet); - for standard output.",
-        names=OUT,
+        short="-o",
         default=STDOUT,
     )
-    id: str | None = option("Column that identifies the rows.", metavar="COLUMN", names=("--id",))
     missing: Missing | None = option(
         "Default: as in the analysis; drop leaves such rows blank.", choices=get_args(Missing)
     )
     chunk: int | None = option("Rows to read at a time.", COUNT, "ROWS")
-    output: OutputOptions = OutputOptions()
-    read: ReadOptions = ReadOptions()
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareSettings:
+class CompareSettings(RunOptions):
     """Settings of `softkern compare`."""
 
     before: Path = argument("Results folder of softkern analyze.")
@@ -255,10 +285,8 @@ class CompareSettings:
         "input."
     )
     out: Path | None = option(
-        "Folder for a page, changes.csv, drift.csv and compare.json.", names=OUT
+        "Folder for a page, changes.csv, drift.csv and compare.json.", short="-o"
     )
-    force: bool = flag("Replace existing files.", "--force", "-f")
-    quiet: bool = flag("Print only errors.", "--quiet", "-q")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,47 +297,28 @@ class PlanSettings:
     d: int = argument("Columns.", COUNT, "D")
     clusters: int = option("Clusters computed at once.", COUNT, "N", default=1)
     engine: str = option("auto, or the engine to use.", default="auto")
-    memory: float | None = option("Memory limit in GiB.", parse_memory, "GIB")
+    memory: float | None = option("Memory limit in GiB.", number_parser(float, 0, MOST, 8), "GIB")
 
 
-def command(
-    app: typer.Typer, settings: type[Settings]
-) -> Callable[[Callable[[Settings], None]], Callable[[Settings], None]]:
-    """Return a decorator that makes a command of a function of one settings object."""
-    parameters = _parameters(settings)
+@dataclass(frozen=True, kw_only=True)
+class DemoSettings:
+    """Settings of `softkern demo`."""
 
-    def decorate(function: Callable[[Settings], None]) -> Callable[[Settings], None]:
-        def run(**values: Any) -> None:
-            function(_build(settings, values))
-
-        paragraphs = (inspect.getdoc(function) or "").split("\n\n")
-        run.__doc__ = "\n\n".join(" ".join(lines.split()) for lines in paragraphs)
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        app.command(function.__name__)(run)
-        return function
-
-    return decorate
+    out: Path = option("Folder for the results.", short="-o", default=Path("demo"))
 
 
-def _parameters(settings: type) -> list[inspect.Parameter]:
-    """Return one keyword parameter per field, groups included."""
+def parameters(settings: type) -> list[inspect.Parameter]:
+    """Return one keyword parameter per field, those of shared classes last."""
     found, hints = [], get_type_hints(settings)
-    for one in fields(settings):
-        hint = hints[one.name]
-        if is_dataclass(hint):
-            found += _parameters(hint)  # type: ignore[arg-type]
-            continue
-        default = inspect.Parameter.empty if one.default is MISSING else one.default
-        kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hint, one.metadata["typer"]]
-        found.append(inspect.Parameter(one.name, kind, default=default, annotation=typed))
+    by_name = {one.name: one for one in fields(settings)}
+    for owner in settings.__mro__:
+        for name in inspect.get_annotations(owner):
+            default, metadata = by_name[name].default, by_name[name].metadata
+            info, short = metadata["typer"], metadata.get("short")
+            if short or default is False:  # without --no-NAME, which typer adds to a bare switch
+                info.param_decls = tuple(filter(None, (f"--{name.replace('_', '-')}", short)))
+            info.rich_help_panel = vars(owner).get("PANEL")
+            default = inspect.Parameter.empty if default is MISSING else default
+            kind, typed = inspect.Parameter.KEYWORD_ONLY, Annotated[hints[name], info]
+            found.append(inspect.Parameter(name, kind, default=default, annotation=typed))
     return found
-
-
-def _build(settings: type[Settings], values: dict[str, Any]) -> Settings:
-    """Return the settings object with these values, groups included."""
-    hints = get_type_hints(settings)
-    parts = {
-        name: _build(hint, values) if is_dataclass(hint) else values[name]  # type: ignore[arg-type]
-        for name, hint in hints.items()
-    }
-    return settings(**parts)

@@ -8,7 +8,7 @@ import typer
 from softkern import plan
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
 from softkern.planning import Plan, seconds_in_words
-from softkern.tables.cli.models import MODELS, ModelName
+from softkern.tables.cli.models import MODELS
 from softkern.tables.cli.options import PlanSettings
 from softkern.tables.cli.printer import Printer
 
@@ -38,7 +38,7 @@ def show_plan(settings: PlanSettings) -> None:
 
 def _describe_tree(one: Plan) -> str:
     """Return how long the density tree takes beyond a plan for one vector."""
-    columns, most = one.problem.d, MODELS[ModelName.alpha_cut].most_columns
+    columns, most = one.problem.d, MODELS["alpha-cut"].most_columns
     if most is not None and columns > most:
         return f"no density tree: {columns} columns are too many for it (up to {most})"
     used = "used by auto" if columns <= FEW_COLUMNS else "--model alpha-cut, not auto"

@@ -39,28 +39,19 @@ def points_table(
 
     `ranks` is the table of `rank_points`, `explained` that of `explain_points`.
     """
-    parts: dict[str, Any] = {"row": rows}
-    if ids is not None:
-        parts["id"] = ids
+    parts: dict[str, Any] = {"row": rows} | ({} if ids is None else {"id": ids})
     parts |= {name: ranks[name].to_numpy() for name in ranks.columns}
-    parts |= _reasons(len(ranks), explained)
+    parts |= {name: np.full(len(ranks), "", dtype=object) for name in REASONS}
+    if explained is not None:
+        flagged = explained[(explained["grade"] != "") | (explained["between"] != "")]
+        for name in REASONS:
+            parts[name][flagged["row"].to_numpy(dtype=np.intp)] = flagged[name].to_numpy()
     if np.ndim(memberships) == 2 and has_all_columns(memberships, all_memberships):
         parts |= {f"membership_{c}": column for c, column in enumerate(memberships.T)}
     for name in parts:
         if name.startswith("membership"):
-            values = np.asarray(parts[name])
-            parts[name] = np.where(values < LEAST_MEMBERSHIP, 0.0, values)
+            parts[name] = np.where(parts[name] < LEAST_MEMBERSHIP, 0.0, parts[name])
     return pd.DataFrame(parts)
-
-
-def _reasons(n: int, explained: pd.DataFrame | None) -> dict[str, Any]:
-    """Return the grade, the two clusters and the reason of flagged rows; "" for others."""
-    columns: dict[str, Any] = {name: np.full(n, "", dtype=object) for name in REASONS}
-    if explained is not None:
-        flagged = explained[(explained["grade"] != "") | (explained["between"] != "")]
-        for name, column in columns.items():
-            column[flagged["row"].to_numpy(dtype=np.intp)] = flagged[name].to_numpy()
-    return columns
 
 
 def with_blanks(points: pd.DataFrame, rows: range) -> pd.DataFrame:

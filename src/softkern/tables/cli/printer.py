@@ -68,21 +68,23 @@ class Printer:
         rows: Sequence[Sequence[Any]],
         title: str | None = None,
         wide: str | None = None,
+        right: Sequence[str] = (),
     ) -> None:
-        """Print a table. Columns of numbers are right-aligned, and `wide` may have long text."""
+        """Print a table. `wide` may have long text, the columns in `right` are right-aligned."""
         if self.quiet or not rows:
             return
         if title:  # the title of a rich table wraps at the width of the table
             self.line(title, "bold")
         shown = Table(box=rich.box.SIMPLE)
-        for j, name in enumerate(head):
-            is_number = all(_is_number(row[j]) for row in rows)
-            justify: Any = "right" if is_number else "left"
+        for name in head:
             no_wrap = wide is not None and name != wide
+            justify: Any = "right" if name in right else "left"
             shown.add_column(Text(quote(name, 24)), justify=justify, no_wrap=no_wrap)
+        longest = [LONGEST_SENTENCE if name == wide else LONGEST_CELL for name in head]
         for row in rows:
-            longest = (LONGEST_SENTENCE if name == wide else LONGEST_CELL for name in head)
-            shown.add_row(*map(_cell, row, longest))
+            shown.add_row(
+                *(Text(quote(cell, most)) for cell, most in zip(row, longest, strict=True))
+            )
         self._console.print(shown)
 
 
@@ -117,15 +119,3 @@ class _Bars:
         """Remove a bar."""
         self._depth -= 1
         self._progress.remove_task(task_id)
-
-
-def _cell(value: Any, longest: int) -> Text:
-    return Text(f"{value:.6g}" if isinstance(value, float) else quote(value, longest))
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(str(value).replace(",", "").rstrip("%"))
-    except ValueError:
-        return False
-    return True

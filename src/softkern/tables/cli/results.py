@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 from sklearn.exceptions import ConvergenceWarning
 
 from softkern._utils.text import plural
@@ -64,8 +65,8 @@ def print_result(printer: Printer, result: Result, settings: AnalyzeSettings) ->
     _print_flagged(printer, result)
     if verbose:
         _print_memberships(printer, ranks)
-    printer.notes(_doubts(settings.fit.clusters, ranks))
-    wide = settings.output.all_memberships
+    printer.notes(_doubts(settings.clusters, ranks))
+    wide = settings.all_memberships
     if verbose and not has_all_columns(result.model.memberships_, wide):
         printer.notes(["points has no column for every cluster; see --all-memberships"])
 
@@ -97,11 +98,12 @@ def _print_rows(
     """Print the rows of highest rank with their reasons."""
     places = explained["row"].to_numpy(dtype=np.intp)
     order = result.ranks[rank].to_numpy()[places].argsort(kind="stable")[:TOP]
-    points = result.points.iloc[places[order]].astype(str)
+    points = result.points.iloc[places[order]]
     names = [name for name in ("row", "id") if name in points]
     reasons = [column, "why"] if explained[column].any() else ["why"]
     rows = np.hstack([points[names], explained[reasons].iloc[order]]).tolist()
-    printer.table([*names, *reasons], rows, title, wide="why")
+    right = [name for name in names if is_numeric_dtype(points[name])]
+    printer.table([*names, *reasons], rows, title, wide="why", right=right)
 
 
 def print_choice(printer: Printer, model: Any, verbose: bool) -> None:
@@ -116,9 +118,10 @@ def print_choice(printer: Printer, model: Any, verbose: bool) -> None:
     if is_one and model.n_clusters == "auto":
         printer.notes(["--clusters K looks for K clusters all the same"])
     if verbose and len(choice["compared"]) > 1:
-        head = ("model", "clusters", "separation (1: chance)", "stability (1: same)", "taken")
+        numbers = ("clusters", "separation (1: chance)", "stability (1: same)")
         rows = [_compared(row) for row in choice["compared"]]
-        printer.table(head, rows, "Models compared, on the rows and on halves of them")
+        title = "Models compared, on the rows and on halves of them"
+        printer.table(("model", *numbers, "taken"), rows, title, right=numbers)
 
 
 def _compared(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -139,8 +142,8 @@ def _print_memberships(printer: Printer, ranks: pd.DataFrame) -> None:
         flags = int(group["is_outlier"].sum()), int(group["is_overlap"].sum())
         name = "none" if label == -1 else str(label)
         rows.append((name, f"{len(group):,}", f"{len(group) / len(ranks):.1%}", top, *flags))
-    head = ("cluster", "rows", "share", "mean membership", "outliers", "between clusters")
-    printer.table(head, rows[:MOST_LINES], "Clusters in numbers")
+    numbers = ("rows", "share", "mean membership", "outliers", "between clusters")
+    printer.table(("cluster", *numbers), rows[:MOST_LINES], "Clusters in numbers", right=numbers)
 
 
 def fit_messages(caught: Sequence[warnings.WarningMessage], technical: bool) -> list[str]:

@@ -13,7 +13,7 @@ import pandas as pd
 from softkern._utils.text import plural, unknown_names
 from softkern.exceptions import ModelFileError
 from softkern.files import inspect, load
-from softkern.ranking import PointScores, Ranker
+from softkern.ranking import Ranker
 from softkern.tables.cli.errors import spell_option
 from softkern.tables.cli.options import ScoreSettings
 from softkern.tables.cli.points import points_table, with_blanks
@@ -93,7 +93,7 @@ class Scorer:
             saved.model, reader.columns, reader.decimal or "."
         )
         check_columns(preparation, reader)
-        decimal = settings.read.decimal
+        decimal = settings.decimal
         self.preparation = preparation if decimal is None else preparation.with_decimal(decimal)
         self.identifier = saved.identifier(reader, settings.id)
         self.ranker = Ranker(self.model, contamination=saved.metadata.get("contamination"))
@@ -115,15 +115,21 @@ class Scorer:
         prepared = self.preparation.prepare(
             chunk, missing=self.settings.missing, first_row=first_row
         )
-        self._count(prepared)
+        notes = (note for note in prepared.notes if note.kind not in MISSING_KINDS)
+        self._notes |= {note_text(note, spell_option): None for note in notes}
+        self._blank_rows += int((~prepared.is_used).sum())
+        self._filled_rows += int(prepared.is_imputed.any(axis=1).sum())
         places = np.flatnonzero(prepared.is_used)
         used = prepared.used_rows() if len(places) else _zero_row(prepared)
         points = self.ranker.score_points(used)
         ranks = self.ranker.table(points)
-        explained = self._explain(prepared, points, ranks) if len(places) else None
+        flagged = np.flatnonzero((ranks["is_outlier"] | ranks["is_overlap"]).to_numpy(dtype=bool))
+        explained = None
+        if len(places) and len(flagged) and self.explainer is not None:
+            explained = self.explainer.explain(view_prepared(prepared), points, ranks, flagged)
         ranks = ranks.drop(columns=list(RANKS))
         numbers = first_row + (places if len(places) else np.array([-1]))  # -1: in no row
-        wide = self.settings.output.all_memberships
+        wide = self.settings.all_memberships
         scores = points_table(ranks, points.memberships, numbers, None, wide, explained)
         if len(places) < max(len(chunk), 1):  # a table without blanks is written faster
             scores = with_blanks(scores, range(first_row, first_row + len(chunk)))
@@ -131,27 +137,10 @@ class Scorer:
             scores.insert(1, "id", chunk[self.identifier].to_numpy())
         return scores
 
-    def _count(self, prepared: PreparedTable) -> None:
-        """Collect the notes on a chunk. Rows with missing values are counted over all chunks."""
-        notes = (note for note in prepared.notes if note.kind not in MISSING_KINDS)
-        self._notes |= {note_text(note, spell_option): None for note in notes}
-        self._blank_rows += int((~prepared.is_used).sum())
-        self._filled_rows += int(prepared.is_imputed.any(axis=1).sum())
-
     @cached_property
     def explainer(self) -> Explainer | None:
-        """Explains flagged rows. Made when the first row is flagged."""
+        """Explains flagged rows; None if the model file has no rows to compare with."""
         return saved_explainer(self.model, self.ranker)
-
-    def _explain(
-        self, prepared: PreparedTable, points: PointScores, ranks: pd.DataFrame
-    ) -> pd.DataFrame | None:
-        """Explain the flagged rows; None if the model file has no rows to compare with."""
-        is_flagged = (ranks["is_outlier"] | ranks["is_overlap"]).to_numpy(dtype=bool)
-        if not is_flagged.any() or self.explainer is None:
-            return None
-        view = view_prepared(prepared)
-        return self.explainer.explain(view, points, ranks, np.flatnonzero(is_flagged))
 
     def notes(self) -> list[str]:
         """Return the notes on all chunks, each once."""

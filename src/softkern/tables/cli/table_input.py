@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,12 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from softkern._utils.text import closest_match, one_line, plural, quote, quote_list, unknown_names
-from softkern.tables.cli.clock import Clock
 from softkern.tables.cli.errors import spell_option
-from softkern.tables.cli.options import AnalyzeSettings, PrepareOptions
+from softkern.tables.cli.job import Job
+from softkern.tables.cli.options import AnalyzeSettings
 from softkern.tables.cli.output_folder import check_free
-from softkern.tables.cli.printer import Printer
 from softkern.tables.explain.row_view import date_columns
-from softkern.tables.io import Format, Reader, TableError
+from softkern.tables.io import Reader, TableError
 from softkern.tables.preparation import PreparedTable, TablePreparation
 from softkern.tables.text import note_text
 
@@ -34,13 +33,7 @@ class TableInput:
     prepared: PreparedTable
     notes: list[str]  # on how the table was read and prepared
     shown: tuple[str, str] | None  # features that the page draws first
-    row_numbers: Any = None  # for a sample: numbers of its rows among all, (n,)
-
-    @property
-    def rows(self) -> Any:
-        """Numbers of the used rows. The table's first row is 1."""
-        used = np.flatnonzero(self.prepared.is_used)
-        return (used if self.row_numbers is None else self.row_numbers[used]) + 1
+    rows: Any  # numbers of the used rows; the table's first row is 1, (n,)
 
     @property
     def used(self) -> pd.DataFrame:
@@ -70,46 +63,41 @@ class TableInput:
         return numbers.join(table[texts])
 
 
-def read_input(
-    settings: AnalyzeSettings,
-    open_table: Callable[[Format], Reader],
-    row_numbers: Any,
-    printer: Printer,
-    clock: Clock,
-) -> TableInput:
+def read_input(job: Job) -> TableInput:
     """Read the table, choose its columns and prepare them. Print what was done."""
-    options = settings.prepare
-    with clock.step("read"), open_table(settings.read.format) as reader:
-        identifier = reader.identifier(options.id)
-        categories = split_names(options.categories, reader.columns)
+    settings = job.settings
+    with job.clock.step("read"), job.open_table(settings.format) as reader:
+        identifier = reader.identifier(settings.id)
+        categories = split_names(settings.categories, reader.columns)
         table = reader.read(text=[] if identifier is None else [identifier], words=categories)
     shape = f"{plural(len(table), 'row')} × {plural(len(reader.columns), 'column')}"
-    printer.line(f"{reader.name}: {reader.kind}, {shape}")
+    job.printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
-    excluded = _excluded(options, identifier, table, notes)
-    if settings.output.join:
-        check_free(settings.out / joined_name(settings, reader), settings.output.force)
-    with clock.step("prepare"):
-        columns = options.columns
-        preparation = TablePreparation(
+    excluded = _excluded(settings, identifier, table, notes)
+    if settings.join:
+        check_free(settings.out / joined_name(settings, reader), settings.force)
+    with job.clock.step("prepare"):
+        columns = settings.columns
+        prepared = TablePreparation(
             columns=None if columns is None else split_names(columns, reader.columns),
             categories=categories,
-            scale=options.scale,
-            missing=options.missing,
+            scale=settings.scale,
+            missing=settings.missing,
             exclude=excluded,
             decimal=reader.decimal,
-            dates=options.dates,
-        )
-        prepared = preparation.fit_prepare(table)
+            dates=settings.dates,
+        ).fit_prepare(table)
     names = prepared.features.columns.tolist()
     shown = _columns_to_show(settings.show, names)
-    found = TableInput(reader, table, identifier, prepared, notes, shown, row_numbers)
+    used = np.flatnonzero(prepared.is_used)
+    rows = 1 + (used if job.row_numbers is None else job.row_numbers[used])
+    found = TableInput(reader, table, identifier, prepared, notes, shown, rows)
     if identifier is not None:
-        notes += _repeated(pd.Series(found.ids), identifier)
+        notes += _repeated(found.used[identifier])
     notes += [note_text(note, spell_option) for note in prepared.notes]
-    printer.notes(notes)
-    rows = f"{len(prepared.values):,} rows"
-    printer.line(f"{rows}, {plural(len(names), 'feature')}: {quote_list(names, 8)}")
+    job.printer.notes(notes)
+    shape = f"{len(rows):,} rows, {plural(len(names), 'feature')}"
+    job.printer.line(f"{shape}: {quote_list(names, 8)}")
     return found
 
 
@@ -134,35 +122,37 @@ def split_names(words: Sequence[str] | None, columns: Sequence[str]) -> list[str
 
 
 def _excluded(
-    options: PrepareOptions, identifier: str | None, table: pd.DataFrame, notes: list[str]
+    settings: AnalyzeSettings, identifier: str | None, table: pd.DataFrame, notes: list[str]
 ) -> list[str]:
     """Return the columns that are no features. Note those that may not be meant as features."""
     columns = list(table.columns)
-    excluded = split_names(options.exclude, columns)
+    excluded = split_names(settings.exclude, columns)
     lacking = [name for name in excluded if name not in columns]
     if lacking:
         raise TableError(f"--exclude: there is no column {unknown_names(lacking, columns)}")
-    chosen = split_names([*(options.columns or ()), *(options.categories or ())], columns)
+    chosen = split_names([*(settings.columns or ()), *(settings.categories or ())], columns)
     if identifier is not None and identifier not in chosen:
         excluded.append(identifier)
-    if options.columns is None:
-        for name in columns:
-            is_class = str(name).lower() in CLASS_NAMES and table[name].dtype.kind in "iufb"
-            if is_class and name not in excluded:
-                notes.append(f"'{quote(name)}' is used as a feature; --exclude leaves it out")
+    if settings.columns is None:
+        notes += [
+            f"'{quote(name)}' is used as a feature; --exclude leaves it out"
+            for name in columns
+            if str(name).lower() in CLASS_NAMES
+            and table[name].dtype.kind in "iufb"
+            and name not in excluded
+        ]
     return excluded
 
 
-def _repeated(ids: pd.Series[Any], column: str) -> list[str]:
+def _repeated(ids: pd.Series[Any]) -> list[str]:
     """Return a note on identifiers that occur in several rows."""
-    counts = ids.value_counts()
-    repeated = counts[counts > 1]
-    if repeated.empty:
+    repeated = sorted(ids[ids.duplicated()].dropna().unique(), key=str)
+    if not repeated:
         return []
-    shown = quote_list(sorted(repeated.index.tolist(), key=str), 3)
+    names = f"{plural(len(repeated), 'value')} of '{quote(ids.name)}' name"
     return [
-        f"{plural(len(repeated), 'value')} of '{quote(column)}' name{'s' * (len(repeated) == 1)} "
-        f"more than one row: {shown}; the column 'row' is unique"
+        f"{names}{'s' * (len(repeated) == 1)} more than one row: {quote_list(repeated, 3)}; the "
+        "column 'row' is unique"
     ]
 
 

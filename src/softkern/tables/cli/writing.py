@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,12 +21,13 @@ import pandas as pd
 from pandas.api.types import is_scalar
 
 from softkern._utils.text import quote
-from softkern.tables.cli.errors import NoReaderError, OutputError
-from softkern.tables.cli.formulas import escape_formulas
+from softkern.tables.cli.errors import OutputError
 from softkern.tables.io import Style
 
 DIGITS = "%.9g"
 FORMATS = {"b": "%s", "i": "%d", "u": "%d", "f": DIGITS, "O": "%s"}  # by kind of dtype
+FORMULA = re.compile("[=+\\-@\t\r\n＝＋－＠]")  # how formulas begin
+NUMBER = re.compile(r"[+-][\d\s.,'’%€$£¥]*(e[+-]?\d+)?", re.IGNORECASE)
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # limits of a sheet, including the header
 
 
@@ -42,25 +44,31 @@ def write_chunks(
     standard output. `style` is that of a user's own table, whose digits are kept. With `raw_text`
     formulas in CSV are not escaped; other formats have types for text.
     """
-    name = name or path
+    name, sizes = name or path, []
+
+    def counted() -> Iterator[pd.DataFrame]:
+        for table in tables:
+            sizes.append(len(table))
+            yield table
+
     if name.endswith(".parquet"):
-        typed = nullable if style is None else _text_columns
-        return _write_parquet(map(typed, tables), path)
-    if name.endswith(".xlsx"):
-        return _write_workbook(tables, path)
-    if name.endswith((".jsonl", ".jsonl.gz")):
+        _write_parquet(map(nullable if style is None else _text_columns, counted()), path)
+    elif name.endswith(".xlsx"):
+        _write_workbook(counted(), path)
+    elif name.endswith((".jsonl", ".jsonl.gz")):
         with _open_text(path, name) as file:
-            return _write_json_lines(tables, file)
-    tables = tables if raw_text else map(escape_formulas, tables)
-    with _open_text(path, name, (style or Style()).encoding) as file:
-        return _write_csv(tables, file, name.endswith(".tsv"), style)
+            _write_json_lines(counted(), file)
+    else:
+        with _open_text(path, name, (style or Style()).encoding) as file:
+            cells = counted() if raw_text else map(escape_formulas, counted())
+            _write_csv(cells, file, name.endswith(".tsv"), style)
+    return sum(sizes)
 
 
 def _write_csv(
     tables: Iterable[pd.DataFrame], file: TextIO, is_tsv: bool, style: Style | None
-) -> int:
+) -> None:
     """Write text with `DIGITS` of the numbers, or with the style and digits of a user's table."""
-    count, digits = 0, DIGITS if style is None else None
     own = style or Style()
     separator = "\t" if is_tsv else own.separator
     for number, table in enumerate(tables):
@@ -71,14 +79,12 @@ def _write_csv(
                 file,
                 index=False,
                 header=number == 0,
-                float_format=digits,
+                float_format=DIGITS if style is None else None,
                 lineterminator=_line_end(part),
                 sep=separator,
                 decimal=own.decimal,
             )
         file.write(lines or "")
-        count += len(table)
-    return count
 
 
 def write_json(record: dict[str, Any], path: Path) -> None:
@@ -146,8 +152,6 @@ def _strict_encoding(stream: TextIO) -> Iterator[None]:
     try:
         yield
         stream.flush()
-    except BrokenPipeError as error:
-        raise NoReaderError from error
     except UnicodeEncodeError as error:
         raise OutputError(
             f"standard output is {stream.encoding}, which cannot write "
@@ -159,21 +163,19 @@ def _strict_encoding(stream: TextIO) -> Iterator[None]:
             stream.reconfigure(errors=before)
 
 
-def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> int:
+def _write_parquet(tables: Iterable[pd.DataFrame], path: str) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise OutputError("Parquet needs pyarrow: pip install 'softkern[parquet]'.") from None
-    count, writer = 0, None
+    writer = None
     with ExitStack() as stack:
         for table in tables:
             arrow = pa.Table.from_pandas(table, preserve_index=False)
             if writer is None:
                 writer = stack.enter_context(pq.ParquetWriter(path, arrow.schema))
             writer.write_table(arrow.cast(writer.schema))
-            count += len(table)
-    return count
 
 
 def _text_columns(table: pd.DataFrame) -> pd.DataFrame:
@@ -182,7 +184,7 @@ def _text_columns(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(mixed, "string"))
 
 
-def _write_workbook(tables: Iterable[pd.DataFrame], path: str) -> int:
+def _write_workbook(tables: Iterable[pd.DataFrame], path: str) -> None:
     """Write one sheet. Text stays text: a cell "=1+1" is no formula."""
     try:
         from openpyxl import Workbook
@@ -215,18 +217,14 @@ def _write_workbook(tables: Iterable[pd.DataFrame], path: str) -> int:
             sheet.append([cell(value) for value in row])
     with open(path, "wb") as file:  # openpyxl would judge the format by the name
         book.save(file)
-    return count
 
 
-def _write_json_lines(tables: Iterable[pd.DataFrame], file: TextIO) -> int:
+def _write_json_lines(tables: Iterable[pd.DataFrame], file: TextIO) -> None:
     """Write one object per row."""
-    count = 0
     for table in tables:
         for row in table.rename(columns=str).astype(object).to_dict("records"):
             cells = {name: _plain(value) for name, value in row.items()}
             file.write(json.dumps(cells, ensure_ascii=False, default=date.isoformat) + "\n")
-        count += len(table)
-    return count
 
 
 def _plain(value: Any) -> Any:
@@ -255,3 +253,37 @@ def nullable(table: pd.DataFrame) -> pd.DataFrame:
         elif name.startswith("is_"):
             types[name] = "boolean"
     return table.astype(types)
+
+
+# Formulas in CSV: an apostrophe before a cell tells a spreadsheet that it is text. Numbers written
+# as text, such as "-1.234,50 €", are left alone: they have no letters to call a function.
+
+
+def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with formulas escaped in text and column names."""
+    changed = {
+        k: column.astype(object).map(_escaped).to_numpy()
+        for k, (_, column) in enumerate(table.items())
+        if column.dtype.kind not in "biufM" and any(map(_is_formula, column.to_numpy(object)))
+    }
+    names = [_escaped(name) for name in table.columns]
+    if not changed and names == list(table.columns):
+        return table
+    escaped = table.set_axis(names, axis=1)
+    for k, cells in changed.items():
+        escaped.isetitem(k, cells)
+    return escaped
+
+
+def unescape_formulas(text: Any) -> Any:
+    """Return a cell as it was before `escape_formulas`."""
+    is_escaped = isinstance(text, str) and text.startswith("'") and _is_formula(text[1:])
+    return text[1:] if is_escaped else text
+
+
+def _is_formula(value: Any) -> bool:
+    return isinstance(value, str) and bool(FORMULA.match(value)) and not NUMBER.fullmatch(value)
+
+
+def _escaped(value: Any) -> Any:
+    return f"'{value}" if _is_formula(value) else value

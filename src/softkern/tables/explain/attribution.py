@@ -38,57 +38,46 @@ class ColumnAttribution:
     partner: int | None = None  # the one without which the first would be as expected
 
 
-@dataclass(frozen=True)
 class CalibratedDensity:
     """Parts of a density, less those of a typical row and in units of what stands out."""
 
-    density: Any
-    typical: Array  # (d,)
-    unit: float
-    rare: float  # units
-
-    @classmethod
-    def fit(cls, density: Any, standard: Array) -> CalibratedDensity:
+    def __init__(self, density: Any, standard: Array) -> None:
         """Calibrate a density by typical rows (m, d)."""
+        self.density = density
         parts = density.parts(standard)
-        typical = np.median(parts, axis=0)
-        middle, unit = np.quantile((parts - typical).max(axis=1), (0.5, STANDING_OUT)).tolist()
-        unit = max(unit, np.finfo(float).eps)
-        return cls(density, typical, unit, 1 + RARE * (1 - middle / unit))
+        self._typical = np.median(parts, axis=0)
+        largest = (parts - self._typical).max(axis=1)
+        middle, unit = np.quantile(largest, (0.5, STANDING_OUT)).tolist()
+        self._unit = max(unit, np.finfo(float).eps)
+        self.rare = 1 + RARE * (1 - middle / self._unit)  # units
 
     def parts(self, X: Array, excluded: NDArray[np.intp] | None = None) -> Array:
         """Return the parts of columns, (m, d), −∞ for those that are excluded, (m, s)."""
-        parts = np.asarray((self.density.parts(X, excluded) - self.typical) / self.unit)
+        parts = np.asarray((self.density.parts(X, excluded) - self._typical) / self._unit)
         if excluded is not None:
             np.put_along_axis(parts, excluded, -np.inf, axis=1)
         return parts
 
 
+@dataclass(frozen=True)
 class Attribution:
-    """Find the columns that make rows outliers, by two densities of the typical rows.
+    """Find the columns that make rows outliers, by two densities of the typical rows."""
 
-    `is_far(value, column, cluster)` returns whether a value alone is far out.
-    """
-
-    def __init__(
-        self,
-        kernel: CalibratedDensity,
-        normal: CalibratedDensity,
-        is_far: Callable[[float, int, int], bool],
-    ) -> None:
-        self._kernel, self._normal, self._is_far = kernel, normal, is_far
+    kernel: CalibratedDensity
+    normal: CalibratedDensity
+    is_far: Callable[[float, int, int], bool]  # whether a value of a column and cluster is far out
 
     def find(self, X: Array, nearest: Array, most: int) -> list[ColumnAttribution]:
         """Return at most so many columns for each of the rows (m, d) in their nearest clusters."""
-        kernel, normal = self._kernel.parts(X), self._normal.parts(X)
+        kernel, normal = self.kernel.parts(X), self.normal.parts(X)
         # the kernel decides on values that are far out alone: under the normal density, all that
         # goes with such a column stands out too
         is_normal = normal.max(axis=1) > kernel.max(axis=1)
         is_normal &= ~self._are_far(X, np.argmax(normal, axis=1), nearest)
         found = np.empty(len(X), dtype=object)
         for density, parts, chosen in (
-            (self._kernel, kernel, ~is_normal),
-            (self._normal, normal, is_normal),
+            (self.kernel, kernel, ~is_normal),
+            (self.normal, normal, is_normal),
         ):
             found[chosen] = self._find(density, X[chosen], nearest[chosen], parts[chosen], most)
         return list(found)
@@ -96,7 +85,7 @@ class Attribution:
     def _are_far(self, X: Array, columns: Array, nearest: Array) -> NDArray[np.bool_]:
         """Return whether the value of one column of each row alone is far out."""
         values = X[np.arange(len(X)), columns]
-        return np.array([*map(self._is_far, values, columns.tolist(), nearest)], dtype=bool)
+        return np.array([*map(self.is_far, values, columns.tolist(), nearest)], dtype=bool)
 
     def _find(
         self, density: CalibratedDensity, X: Array, nearest: Array, parts: Array, most: int
@@ -106,20 +95,19 @@ class Attribution:
             ColumnAttribution([self._next(x, own, cluster, most)], own.copy())
             for x, own, cluster in zip(X, parts, nearest, strict=True)
         ]
-        total = np.maximum(parts, 0).sum(axis=1)
-        is_open = np.ones(len(X), dtype=bool)
-        for count in range(1, min(most, X.shape[1])):
-            rows = np.flatnonzero(is_open)
-            excluded = np.array([found[i].columns for i in rows], dtype=np.intp).reshape(-1, count)
-            for i, own in zip(rows, density.parts(X[rows], excluded), strict=True):
+        least = np.maximum(1.0, LEAST_OF_ALL * np.maximum(parts, 0).sum(axis=1))
+        rows = list(range(len(X)))
+        while rows and len(found[rows[0]].columns) < min(most, X.shape[1]):
+            excluded = np.array([found[i].columns for i in rows], dtype=np.intp)
+            each_row = zip(rows, density.parts(X[rows], excluded), strict=True)
+            rows = []  # those where one more column stands out
+            for i, own in each_row:
                 j = self._next(X[i], own, nearest[i], most)
-                is_open[i] = own[j] >= density.rare or (
-                    own[j] >= max(1.0, LEAST_OF_ALL * total[i])
-                    and self._is_far(X[i, j], j, nearest[i])
-                )
-                if is_open[i]:
+                is_clear = own[j] >= least[i] and self.is_far(X[i, j], j, nearest[i])
+                if own[j] >= density.rare or is_clear:
                     found[i].columns.append(j)
                     found[i].parts[j] = max(found[i].parts[j], own[j])
+                    rows.append(i)
         self._find_disagreeing(density, X, nearest, parts, found)
         return found
 
@@ -127,7 +115,7 @@ class Attribution:
         """Return the column of the largest part, or before it one that is far out alone."""
         order = np.argsort(-parts, kind="stable")[:most].tolist()
         least = LEAST_OF_ALL * float(np.maximum(parts, 0).sum())
-        far = (j for j in order if parts[j] >= least and self._is_far(x[j], j, cluster))
+        far = (j for j in order if parts[j] >= least and self.is_far(x[j], j, cluster))
         return int(next(far, order[0]))
 
     def _find_disagreeing(
@@ -144,9 +132,8 @@ class Attribution:
         if X.shape[1] < 2 or not rows.size:
             return
         X, first = X[rows], first[rows]
-        contradicting = self._normal.density.against(X, first)
-        tried = [_largest(values, first) for values in (contradicting, parts[rows])]
-        others = np.concatenate(tried, axis=1)
+        contradicting = self.normal.density.against(X, first)
+        others = np.hstack([_largest(values, first) for values in (contradicting, parts[rows])])
         left, whole = density.density.beside(X, first, others)
         best = np.argmin(left, axis=1)
         for k, i in enumerate(rows):

@@ -221,13 +221,12 @@ def _of_each(logs: Array, columns: NDArray[np.intp]) -> Array:
 
 def lower_medians(X: Array, weight: Array) -> Array:
     """Return the weighted median of every column, (d,)."""
-    return np.array([lower_quantile(x, weight, 0.5) for x in X.T])
+    return np.apply_along_axis(lower_quantile, 0, X, weight, 0.5)
 
 
 def _spread(X: Array, weight: Array) -> Array:
     """Return the spread of the inner half, or of all if that is one value, never 0, (d,)."""
-    quartiles = np.array([lower_quantile(x, weight, (0.25, 0.75)) for x in X.T])
-    spread = (quartiles[:, 1] - quartiles[:, 0]) / NORMAL_RANGE
+    low, high = np.apply_along_axis(lower_quantile, 0, X, weight, (0.25, 0.75))
     off = np.abs(X - lower_medians(X, weight)).mean(axis=0)
-    spread = np.where(spread > 0, spread, off)
+    spread = np.where(high > low, (high - low) / NORMAL_RANGE, off)
     return np.asarray(np.where(spread > 0, spread, 1.0))

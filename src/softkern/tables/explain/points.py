@@ -21,7 +21,7 @@ from softkern.ranking import PointScores, Ranker, flagged_points
 from softkern.rows import Rows, check_weights
 from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
-from softkern.tables.explain.reasons import Explanation, explain_between, explain_outlier
+from softkern.tables.explain.reasons import explain_between, explain_outlier
 from softkern.tables.explain.reference import UsualValues
 from softkern.tables.explain.row_view import RowView, check_training_rows, view_prepared, view_table
 from softkern.tables.preparation.model import preparation_of
@@ -114,9 +114,9 @@ def explain_points(
         view, ranks = view_table(new, preparation_of(model)), ranker.table(points)
     places = _positions(rows, ranks)
     table = explainer.explain(view, points, ranks, places, columns)
-    index = getattr(X if new is None else new, "index", None)
-    if index is not None and not callable(index):
-        table.index = index[places]
+    shown = X if new is None else new
+    if isinstance(shown, pd.DataFrame):
+        table.index = shown.index[places]
     return table
 
 
@@ -155,7 +155,7 @@ class Explainer:
             KernelDensity(kernel, values[some], some_mass / some_mass.max()),
             Ellipsoids.fit(values, mass, labels[many]),
         )
-        kernel_parts, normal_parts = (CalibratedDensity.fit(d, standard) for d in densities)
+        kernel_parts, normal_parts = (CalibratedDensity(d, standard) for d in densities)
         self._attribution = Attribution(kernel_parts, normal_parts, self._typical.is_far)
 
     @classmethod
@@ -185,14 +185,17 @@ class Explainer:
         flags = zip(ranks["outlier_score"], ranks["is_outlier"], strict=True)
         records = []
         for i, (score, is_outlier) in enumerate(flags):
-            x, pair = rows.values[i], pairs[i]
+            x, pair, between = rows.values[i], pairs[i], ""
             if pair is not None:
                 explanation = explain_between(self._typical, x, pair, columns)
+                between = "{} and {}".format(*pair)
             else:
                 found, cluster = next(attributions), int(nearest[i])
                 explanation = explain_outlier(self._typical, x, found, cluster, is_outlier, columns)
-            between = "" if pair is None else "{} and {}".format(*pair)
-            cells = _cause_cells(rows, i, explanation, columns)
+            cells: list[Any] = []
+            for j, usual, share in explanation.causes:
+                cells += [rows.names[j], rows.value(i, j), usual.low, usual.high, share]
+            cells += ["", None, np.nan, np.nan, np.nan] * (columns - len(explanation.causes))
             why = explanation_text(explanation, rows, i)
             records.append([places[i], score, grade(score, is_outlier), between, *cells, why])
         causes = [f"{name}_{k + 1}" for k in range(columns) for name in CAUSE]
@@ -206,15 +209,6 @@ class Explainer:
         first, second = sorted(np.argsort(-memberships, kind="stable")[:2].tolist())
         medians = self._typical.medians
         return (first, second) if first in medians and second in medians else None
-
-
-def _cause_cells(rows: RowView, i: int, explanation: Explanation, columns: int) -> list[Any]:
-    """Return the cells of the columns that explain a row, empty ones where there are fewer."""
-    cells: list[Any] = []
-    for cause in explanation.causes:
-        j, usual = cause.column, cause.usual
-        cells += [rows.names[j], rows.value(i, j), usual.low, usual.high, cause.share]
-    return cells + ["", None, np.nan, np.nan, np.nan] * (columns - len(explanation.causes))
 
 
 def nearest_clusters(points: PointScores) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -58,8 +58,7 @@ class Between:
 Reason = Outside | Combination | Together | Between
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(NamedTuple):
     """A column that explains a row, its usual range, and its share among all columns."""
 
     column: int
@@ -113,22 +112,20 @@ def explain_outlier(
 
 def _outside(typical: UsualValues, scaled: float, j: int, cluster: int) -> Outside:
     """Return the range that shows more of a value, that of all rows or of a cluster."""
-    every = typical.range(j)
-    if every.beyond(scaled) == 0 and len(typical.medians) > 1 and cluster in typical.medians:
-        own = typical.range(j, cluster)
-        if own.beyond(scaled) > 0:
-            return Outside(j, own, cluster)
-    return Outside(j, every)
+    for group in typical.groups(cluster):
+        usual = typical.range(j, group)
+        if usual.beyond(scaled) > 0:
+            return Outside(j, usual, group)
+    return Outside(j, typical.range(j))
 
 
 def _combination(
     typical: UsualValues, x: Array, cluster: int, first: int, against: Sequence[int]
 ) -> Combination | None:
     """Find two columns, usual alone, where one is most unusual given the other."""
-    has_own = len(typical.medians) > 1 and cluster in typical.medians
     best, least = None, FAR
     for j, other in [(first, k) for k in against] + [(k, first) for k in against[:1]]:
-        for group in (cluster, None) if has_own else (None,):
+        for group in reversed(typical.groups(cluster)):
             usual = typical.given(j, other, x[other], group)
             beyond = usual.beyond(x[j])
             if beyond >= least and beyond > 2 * typical.range(j, group).beyond(x[j]):

@@ -60,6 +60,10 @@ class UsualValues:
         self.within = _spread_within(values, labels, mass, self.medians)
         self.range = cache(self._range)
 
+    def groups(self, cluster: int) -> tuple[int | None, ...]:
+        """Return with whom a row is compared: all rows (None), and those of its cluster."""
+        return (None, cluster) if len(self.medians) > 1 and cluster in self.medians else (None,)
+
     def _range(self, column: int, cluster: int | None = None) -> UsualRange:
         """Return the range of the inner nine tenths of all rows, or of those of a cluster."""
         is_own = self._labels == cluster
@@ -67,9 +71,8 @@ class UsualValues:
 
     def is_far(self, scaled: float, column: int, cluster: int) -> bool:
         """Return whether a value alone is far out, among all rows or in its cluster."""
-        if self.range(column).beyond(scaled) > FAR:
-            return True
-        return cluster in self.medians and self.range(column, cluster).beyond(scaled) > FAR
+        ranges = (self.range(column, group) for group in self.groups(cluster))
+        return any(usual.beyond(scaled) > FAR for usual in ranges)
 
     def given(
         self, column: int, other: int, scaled: float, cluster: int | None = None

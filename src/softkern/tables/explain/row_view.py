@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 from softkern._utils.text import quote
 from softkern._utils.typing import Array
 from softkern.tables.preparation import PreparedTable, TablePreparation
-from softkern.tables.preparation.dates import DURATION
+from softkern.tables.preparation.formats import DURATION
 from softkern.tables.text import format_day, format_number, format_span, join_words
 
 MOST_VALUES = 3  # values of a text column that are listed
@@ -52,24 +52,20 @@ class RowView:
     def format_value(self, row: int, column: int) -> str:
         """Return a cell as text."""
         value = self.value(row, column)
-        text = self._number(column, value) if isinstance(value, float) else quote(value, 30)
+        form = format_day if column in self.dates else format_number
+        text = form(value) if isinstance(value, float) else quote(value, 30)
         is_imputed = self.is_imputed is not None and self.is_imputed[row, column]
         return f"{text} (filled in)" if is_imputed else text
 
     def format_range(self, column: int, low: float, high: float) -> str:
         """Return the range of a column as text."""
-        if column in self.dates and low < high:
-            return f"{format_day(low)} to {format_day(high)}"
         if column not in self.texts:
-            return format_span(low, high) if low < high else self._number(column, low)
+            return format_span(low, high, column in self.dates)
         texts = [quote(text, 20) for text in self.texts[column]]
         inside = [texts[k] for k in range(round(low), round(high) + 1) if 0 <= k < len(texts)]
         if len(inside) > MOST_VALUES:
             return f"{inside[0]} to {inside[-1]}"
         return join_words(inside, "or") if inside else format_span(low, high)
-
-    def _number(self, column: int, value: float) -> str:
-        return format_day(value) if column in self.dates else format_number(value)
 
 
 def check_training_rows(given: int, fitted: int) -> None:

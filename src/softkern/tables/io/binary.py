@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import pandas as pd
 
+from softkern.rows import row_slices
 from softkern.tables.io.bytes import TableBytes, naming_damage
-from softkern.tables.io.reader import Format, Names, Reader, Style, TableError, Tables, unique_names
-from softkern.tables.preparation.cells import replace_words
+from softkern.tables.io.reader import Format, Reader, Style, TableError, Tables, unique_names
 
 PARQUET = "a Parquet file"
 
@@ -22,12 +22,10 @@ class NpyReader(Reader):
         self._values, self.columns = load_npy(data.file(), data.name)
         self.kind = f"NPY{data.suffix}"
 
-    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+    def _parts(self, rows: int | None) -> Tables:
         n = max(len(self._values), 1)
-        for start in range(0, n, rows or n):
-            part = slice(start, start + (rows or n))
-            table = npy_rows(self._values, self.columns, part)
-            yield replace_words(table, self.form.marks(), text)
+        for part in row_slices(n, rows or n):
+            yield npy_rows(self._values, self.columns, part)
 
 
 class ParquetReader(Reader):
@@ -42,12 +40,12 @@ class ParquetReader(Reader):
             names = [str(column) for column in self._data.schema_arrow.names]
         self.columns = unique_names(names, self.notes)
 
-    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+    def _parts(self, rows: int | None) -> Tables:
         with naming_damage(self.name, PARQUET):
             parts = [self._data.read()] if rows is None else self._data.iter_batches(rows)
             for part in parts:
                 table = part.to_pandas(ignore_metadata=True)  # its index is an ordinary column
-                yield replace_words(table.set_axis(self.columns, axis=1), self.form.marks(), text)
+                yield table.set_axis(self.columns, axis=1)
 
 
 def load_npy(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], list[str]]:

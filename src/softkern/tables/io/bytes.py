@@ -45,24 +45,16 @@ class TableBytes:
     def __init__(self, path: str, name: str) -> None:
         self.path, self.name = path, name
         self.is_file = path != "-" and Path(path).is_file()
-        self._files = ExitStack()
-        self._whole: bytes | None = None
         self._stream: BinaryIO | None = None  # from its beginning, if it cannot be opened again
         most = IN_MEMORY if self.is_file else HEAD
-        try:
-            with naming_errors(name):
-                stream, self.packing = self._decompress(self._open_raw())
-                start = stream.read(most)
-        except BaseException:
-            self.close()
-            raise
-        if len(start) < most:
-            self._whole = start
-        elif not self.is_file:
-            self._stream = _buffer(stream, head=start)
-        self.can_reopen = self._stream is None
-        if self.can_reopen:
-            self.close()
+        with naming_errors(name), ExitStack() as self._files:
+            stream, self.packing = self._decompress(self._open_raw())
+            start = stream.read(most)
+            self._whole = start if len(start) < most else None
+            self.can_reopen = self.is_file or self._whole is not None
+            if not self.can_reopen:
+                self._stream = _buffer(stream, head=start)
+                self._files = self._files.pop_all()  # it stays open
         self.head = start[:HEAD]
         self.is_cut = self._whole is None or len(start) > HEAD
         self.suffix = f", {self.packing}" if self.packing else ""  # in the description of a table
@@ -78,10 +70,7 @@ class TableBytes:
 
     def pieces(self) -> Iterator[bytes]:
         """Yield all bytes piece by piece, or the head of what can be read only once."""
-        if not self.can_reopen:
-            yield self.head
-            return
-        stream = self.open()
+        stream = self.open() if self.can_reopen else io.BytesIO(self.head)
         with naming_errors(self.name):
             yield from iter(lambda: stream.read(HEAD), b"")
 

@@ -55,15 +55,12 @@ class ExcelReader(RecordReader):
         if n_errors:
             what = f"{plural(n_errors, 'cell')} with an error of Excel's"
             self.notes.append(f"{what}: taken as missing")
-        self._body = [
-            tuple(None if cell in ERRORS else cell for cell in row) + (None,) * (width - len(row))
-            for row in body
-            if row or width == 1  # a blank row is a missing value if there is only one column
-        ]
+        # a blank row is a missing value if there is only one column
+        self._rows = [_fill(row, width) for row in body if row or width == 1]
         self.columns = unique_names([*names, *[""] * (width - len(names))], self.notes)
 
     def _records(self) -> Iterator[Row]:
-        return iter(self._body)
+        return iter(self._rows)
 
 
 def _open_book(data: TableBytes) -> Any:
@@ -103,10 +100,8 @@ def _read_rows(sheet: Any) -> list[Row]:
     sheet.reset_dimensions()  # some programs write wrong ones
     rows = []
     for row in sheet.iter_rows(values_only=True):
-        end = len(row)
-        while end and row[end - 1] in (None, ""):
-            end -= 1
-        rows.append(row[:end])
+        filled = [j for j, cell in enumerate(row) if cell not in (None, "")]
+        rows.append(row[: filled[-1] + 1] if filled else ())
     while rows and not rows[-1]:
         rows.pop()
     return rows
@@ -117,13 +112,18 @@ def _find_end(rows: Sequence[Row], width: int, form: Format, notes: list[str]) -
     start = max(0, len(rows) - max(form.skip_footer or 0, MOST_NOTES) * 2)
 
     def tables_above(place: int) -> Tables:
-        body = [row + (None,) * (width - len(row)) for row in rows[: start + place]]
+        body = [_fill(row, width) for row in rows[: start + place]]
         yield pd.DataFrame(body, columns=range(width), dtype=object)
 
     last, first = _words(rows[start:]), _words(rows[:MOST_LINES])
     place, found = find_footer(last, first, width, form.skip_footer, tables_above, form.decimal)
     notes.extend(found)
     return start + place
+
+
+def _fill(row: Row, width: int) -> Row:
+    """Return a row with as many cells as the others, errors as missing values."""
+    return tuple(None if cell in ERRORS else cell for cell in row) + (None,) * (width - len(row))
 
 
 def _words(rows: Sequence[Row]) -> list[list[str]]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
 from typing import Any, Self, TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from softkern._utils.memory import available_memory
 from softkern._utils.text import one_line, plural, quote, unknown_names
 from softkern.exceptions import DataError
+from softkern.tables.preparation.cells import replace_words
 
 Names: TypeAlias = Sequence[str]
 Tables: TypeAlias = Iterator[pd.DataFrame]
@@ -60,7 +59,7 @@ class Style:
     encoding: str = "utf-8"
 
 
-class Reader(ABC):
+class Reader:
     """An open table: its columns, and its rows in chunks. It is closed by ``with``.
 
     `notes` lists what a user should know about how the table was read, complete after the last
@@ -88,9 +87,14 @@ class Reader(ABC):
         if self._data is not None:
             self._data.close()
 
-    @abstractmethod
+    def _parts(self, rows: int | None) -> Tables:
+        """Yield the cells of at most `rows` rows at a time. For None, one table of all rows."""
+        raise NotImplementedError
+
     def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
-        """Yield tables of at most `rows` rows. For None, one table of all rows."""
+        """Yield the parts with missing values (see `chunks`)."""
+        for part in self._parts(rows):
+            yield replace_words(part, self.form.marks(), text)
 
     def chunks(self, rows: int | None = None, text: Names = (), words: Names = ()) -> Tables:
         """Return the table in pieces of at most `rows` rows, once.
@@ -127,35 +131,33 @@ class Reader(ABC):
 class RecordReader(Reader):
     """An open table whose rows are tuples of Python values: a workbook, or JSON lines."""
 
-    @abstractmethod
     def _records(self) -> Iterator[Sequence[Any]]:
         """Return the rows."""
+        raise NotImplementedError
 
-    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+    def _parts(self, rows: int | None) -> Tables:
         records = self._records()
         while (part := list(islice(records, rows))) or rows is None:
-            cells = list(zip(*part, strict=True)) or [()] * len(self.columns)
-            series = {
-                name: pd.Series(values, dtype=object) if name in text else self._typed(values)
-                for name, values in zip(self.columns, cells, strict=True)
-            }
-            yield pd.DataFrame(series, columns=pd.Index(self.columns))
+            yield pd.DataFrame(part, columns=pd.Index(self.columns), dtype=object)
             if rows is None:
                 return
 
-    def _typed(self, values: Sequence[Any]) -> pd.Series[Any]:
-        """Return a column of numbers or dates where all cells are, else of the cells themselves."""
-        marks = self.form.marks()
-        cells: list[Any] = [
-            None if isinstance(v, str) and v.strip() in marks else v for v in values
-        ]
-        kinds = {type(cell) for cell in cells if cell is not None}
-        if kinds <= {int, float}:
-            whole = kinds == {int} and None not in cells and max(map(abs, cells)) < LARGEST_INT
-            return pd.Series(np.array(cells, dtype=np.int64 if whole else np.float64))
-        if all(issubclass(kind, date) for kind in kinds):
-            return pd.Series(pd.to_datetime(pd.Series(cells), errors="coerce"))
-        return pd.Series(cells, dtype=object)
+    def _tables(self, rows: int | None, text: Names, words: Names) -> Tables:
+        for table in super()._tables(rows, text, words):
+            columns = {n: c if n in text else _with_dtype(c) for n, c in table.items()}
+            yield pd.DataFrame(columns, columns=table.columns)
+
+
+def _with_dtype(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return cells as numbers or dates if all of them are, else as they are."""
+    present = cells.dropna()
+    kinds = {type(cell) for cell in present}
+    if kinds <= {int, float}:
+        is_whole = kinds == {int} and len(present) == len(cells)
+        return cells.astype(int if is_whole and max(map(abs, cells)) < LARGEST_INT else float)
+    if all(issubclass(kind, date) for kind in kinds):
+        return pd.to_datetime(cells, errors="coerce")
+    return cells
 
 
 def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:

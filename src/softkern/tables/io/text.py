@@ -1,4 +1,10 @@
-"""Reads tables of text: encoding and layout are detected, and pandas reads the rows in pieces."""
+"""Reads tables of text: encoding and layout are detected, and pandas reads the rows in pieces.
+
+The encoding follows from the byte order mark, else it is UTF-8, else cp1252 with a note. Programs
+on Windows write CSV in an 8-bit encoding of their country, and short texts do not show which: the
+note quotes a word of the text, by which a reader sees whether cp1252, the most frequent, is right.
+A statistical detector such as charset-normalizer guesses differently from file to file.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import codecs
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,12 +21,25 @@ import pandas as pd
 from softkern._utils.text import plural, quote
 from softkern.exceptions import Remedy
 from softkern.tables.io.bytes import HEAD, TableBytes, naming_errors
-from softkern.tables.io.encoding import detect_encoding, without_mark
 from softkern.tables.io.footer import MOST_NOTES, find_footer
 from softkern.tables.io.layout import BLANKS, ONE_COLUMN, detect_layout, split_line
 from softkern.tables.io.reader import Format, Names, Reader, Style, TableError, Tables, unique_names
 
 TAB = "\t"
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+WESTERN = "cp1252"
+# control characters, and bytes that are not letters in cp1252
+NO_LETTERS = re.compile(rb"[\x00-\x08\x0b\x0e-\x19\x1b-\x1f\x7f\x81\x8d\x8f\x90\x9d]")
+HIGH = re.compile(rb"[\x80-\xff]")
+SEQUENCES = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
+WORD = re.compile(rb'[^\s,;|"]*[\x80-\xff][^\s,;|"]*')
+ZEROS = 0.8  # least share of zeros in every second byte of UTF-16
 MOST_ROWS = 2**31 - 1  # more than a table in memory has
 
 
@@ -104,13 +123,13 @@ class TextReader(Reader):
     def _tables_until(
         self, end: int | None, rows: int | None, text: Names, words: Names, notes: list[str]
     ) -> Tables:
-        options = self._pandas_options(text, words)
         # a byte order mark is not part of a cell, even if the encoding was given
         encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
         with io.TextIOWrapper(self._data.open(end), encoding, newline="") as lines:
             with self._as_table_errors(notes):
                 for _ in range(self._layout.lines):  # pandas counts lines of quoted names otherwise
                     lines.readline()
+                options = self._pandas_options(text, words)
                 pieces = pd.read_csv(lines, chunksize=rows or MOST_ROWS, **options)
             while True:
                 with self._as_table_errors(notes):
@@ -190,3 +209,56 @@ def _survey(data: TableBytes) -> tuple[int, bytes, bool]:
     if is_utf8 and data.can_reopen:
         is_utf8 = not decoder.getstate()[0]  # no part of a letter is left
     return size, tail, is_utf8
+
+
+# Encoding
+
+
+def detect_encoding(data: TableBytes, is_utf8: bool, given: str | None, notes: list[str]) -> str:
+    """Return the encoding, the given one if there is one, and add notes on it."""
+    if given is not None:
+        try:
+            return codecs.lookup(given).name
+        except LookupError:
+            raise TableError(f"there is no encoding {quote(given)!r}.") from None
+    head = data.head
+    for mark, name in MARKS:
+        if head.startswith(mark):
+            return name
+    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros = head[start::2].count(0)
+        if zeros > ZEROS * len(head) / 2 and not head[1 - start :: 2].count(0):
+            notes.append(f"read as {name}, by its bytes (--encoding names another)")
+            return name
+    word = "" if is_utf8 else _western_word(data.pieces())
+    if not word:  # if it is not UTF-8, the reader names the byte and the line
+        return "utf-8"
+    notes.append(
+        f"it is not UTF-8: read as {WESTERN}, in which a word of it is '{quote(word, 30)}' "
+        "(--encoding names another, such as cp1250, cp1251 or mac-roman)"
+    )
+    return WESTERN
+
+
+def _western_word(pieces: Iterable[bytes]) -> str:
+    """Return a word with letters of cp1252, or "" if the text cannot be cp1252.
+
+    If most letters beyond ASCII are sequences of UTF-8, the text is UTF-8 with damaged bytes.
+    """
+    word, lone, sequences = b"", 0, 0
+    for piece in pieces:
+        if NO_LETTERS.search(piece):
+            return ""
+        rest, found = SEQUENCES.subn(b"", piece)
+        high = len(HIGH.findall(rest))
+        lone, sequences = lone + high, sequences + found
+        if high and not word and (shown := WORD.search(rest)):
+            word = shown[0]
+    return word.decode(WESTERN) if lone > 2 * sequences else ""
+
+
+def without_mark(encoding: str, head: bytes) -> str:
+    """Return the encoding for a piece of the text without a byte order mark."""
+    if encoding == "utf-16":
+        return "utf-16-be" if head.startswith(codecs.BOM_UTF16_BE) else "utf-16-le"
+    return "utf-8" if encoding == "utf-8-sig" else encoding

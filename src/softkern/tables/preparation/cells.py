@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -34,13 +33,13 @@ def as_table(X: Any) -> pd.DataFrame:
                 "X.reshape(-1, 1) makes a column of one dimension."
             )
         table = pd.DataFrame(array)
-    names = [str(name) for name in table.columns]
+    names = pd.Index(map(str, table.columns))
     if not any(isinstance(name, str) for name in table.columns):
-        names = [f"x{j + 1}" for j in range(len(names))]
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
+        names = pd.Index([f"x{j + 1}" for j in range(len(names))])
+    if names.has_duplicates:
+        repeated = names[names.duplicated(keep=False)].unique().tolist()
         raise DataError(f"several columns are called {quote_list(repeated)}; rename all but one.")
-    return replace_words(table.set_axis(pd.Index(names), axis=1), {""})
+    return replace_words(table.set_axis(names, axis=1), {""})
 
 
 def replace_words(
@@ -63,8 +62,8 @@ def replace_words(
 
 def require_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
     """Raise an error if the table lacks columns of these names."""
-    lacking = [name for name in names if name not in table.columns]
-    if lacking:
+    if not set(names) <= set(table.columns):
+        lacking = [name for name in names if name not in table.columns]
         raise DataError(f"the table lacks {unknown_names(lacking, list(table.columns))}")
 
 

@@ -1,8 +1,10 @@
-"""Formats of numbers in text columns, such as "$1,234.50" or "12,5 %".
+"""Formats of numbers and dates in text columns, such as "$1,234.50" or "12,5 %".
 
-"1,234" may mean a thousand or a little more than one. A single cell does not show which, a whole
-column usually does, and where it does not, the other columns of the table decide. A `NumberFormat`
-is plain data: a saved model parses new rows in the same way.
+"1,234" may mean a thousand or a little more than one, and "01/02/2024" is in January or February. A
+single cell does not show which, a whole column usually does, and where it does not, the other
+columns of the table decide. A `NumberFormat` is plain data: a saved model parses new rows in the
+same way. `pandas.tseries.api.guess_datetime_format` looks at one cell, and knows no years of two
+digits, no 12-hour clock and no months without a day.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -19,7 +22,6 @@ import pandas as pd
 
 from softkern._utils.typing import Array
 from softkern.tables.preparation.cells import is_numeric, is_text
-from softkern.tables.preparation.dates import to_days
 
 POINTS = (".", ",")
 BLANKS = str.maketrans(dict.fromkeys("\xa0\u2007\u2009\u202f\t", " ") | {"’": "'", "−": "-"})
@@ -46,8 +48,20 @@ _DIGITS = {
     ",": re.compile(r"(?:\d+|[1-9]\d{0,2}(?:(?:\.\d{3})+|(?: \d{3})+|(?:'\d{3})+))(?:,\d*)?|,\d+"),
 }
 _PLAIN = {".": str.maketrans("", "", ",' "), ",": str.maketrans(",", ".", ".' ")}
-LONGEST = 80  # characters of a cell that may be a number
+LONGEST, LONGEST_DATE = 80, 40  # characters of a cell that may be a number, or a date
+SECONDS_PER_DAY = 86_400.0
 SAMPLE = 1000  # cells that show whether a column is text or numbers
+
+
+DURATION, TIMESTAMP, ISO = "duration", "timestamp", "ISO8601"  # formats that strptime lacks
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+_DAYS = (
+    "%Y/%m/%d|%Y.%m.%d|%d.%m.%Y|%d.%m.%y|%d/%m/%Y|%m/%d/%Y|%d/%m/%y|%m/%d/%y|%d-%m-%Y|%m-%d-%Y|"
+    "%d-%b-%Y|%d-%b-%y|%Y%m%d|%d %b %Y|%d %B %Y|%b %d, %Y|%B %d, %Y|%d. %B %Y|%b %Y|%B %Y"
+)
+FORMATS = [day + time for day in _DAYS.split("|") for time in _TIMES]
+_CLOCK = r"\d{2}(:\d{2}(:\d{2}([.,]\d+)?)?)?(Z|[-+]\d{2}:?\d{2})?"
+_ISO = re.compile(rf"\d{{4}}-\d{{2}}(-\d{{2}}([T ]{_CLOCK})?)?")
 
 
 class NumberParts(NamedTuple):
@@ -100,14 +114,10 @@ def is_number(cell: str) -> bool:
 @lru_cache(maxsize=100)
 def _common_lines(decimal: str, unit: str) -> re.Pattern[str]:
     """Return a pattern of lines with numbers in the most common forms."""
-    digits = f"(?:{_DIGITS[decimal].pattern})"
-    mark = re.escape(unit)
-    forms = [f"-?{digits}", rf"\({digits}\)"]
-    if unit:
-        forms += [f"-?{mark} ?-?{digits}", f"-?{digits} ?{mark}"]
-        forms += [rf"\({mark} ?{digits}\)", rf"{mark} ?\({digits}\)", rf"\({digits}\) ?{mark}"]
-    line = "|".join(f"{form}(?=\n|$)" for form in forms)
-    return re.compile(rf"(?:(?>{line})\n?)*+")
+    digits, mark = f"(?:{_DIGITS[decimal].pattern})", re.escape(unit)
+    amount = f"(?:(?:{mark} ?)?-?{digits}|{digits} ?{mark})"
+    line = rf"-?{amount}|\({amount}\)|{mark} ?\({digits}\)|\({digits}\) ?{mark}"
+    return re.compile(rf"(?:(?>(?:{line})(?=\n|$))\n?)*+")
 
 
 @dataclass(frozen=True)
@@ -125,7 +135,7 @@ class NumberFormat:
     thousands: str = ""  # a point, a comma, a blank or an apostrophe
     unit: str = ""  # currency, unit or "%" next to the numbers
     negative: str = ""  # how negative numbers are marked, unless by a minus in front
-    date: str = ""  # format of dates (`softkern.tables.preparation.dates`), empty for numbers
+    date: str = ""  # format of dates, empty for numbers
 
     def parse(self, values: pd.Series[Any]) -> Array:
         """Return cells as floats, (n,), NaN where one is missing or does not fit the format."""
@@ -245,3 +255,55 @@ def infer_decimal(table: pd.DataFrame, columns: Iterable[str]) -> str:
             fitting = [p for p in POINTS if all(p in decimal_points(cell) for cell in cells)]
             points += fitting if len(fitting) == 1 else []
     return "," if set(points) == {","} else "."
+
+
+# Dates
+
+
+def infer_date_format(values: pd.Series[Any], decimal: str = ".") -> tuple[str, str] | None:
+    """Infer the date format of a column without missing values, or None if it holds no dates.
+
+    The second value is an example if the order of day and month is ambiguous, else empty. If no
+    day is later than the twelfth, the month comes first in tables with a decimal point, as in the
+    United States, unless points separate the two.
+    """
+    if values.dtype.kind in "mM":
+        return DURATION if values.dtype.kind == "m" else TIMESTAMP, ""
+    types = values.map(type).unique().tolist()
+    if types and not any(issubclass(kind, str) for kind in types):
+        return (TIMESTAMP, "") if all(issubclass(kind, date) for kind in types) else None
+    cells = values.astype(str).str.strip()
+    if (
+        cells.empty
+        or cells.str.len().max() > LONGEST_DATE
+        or not any(map(str.isdigit, cells.iloc[0]))
+    ):
+        return None
+    first = cells.iloc[0]
+    likely = [ISO] if _ISO.fullmatch(first) else [f for f in FORMATS if _is_date(first, f)]
+    formats = [form for form in likely if to_days(cells, form).notna().all()]
+    usual = [form for form in formats if form.startswith("%d") == (decimal == ",")]
+    if 0 < len(usual) < len(formats):
+        return usual[0], first
+    return (formats[0], "") if formats else None
+
+
+def _is_date(cell: str, form: str) -> bool:
+    try:
+        return bool(datetime.strptime(cell, form))
+    except ValueError:
+        return False
+
+
+def to_days(values: pd.Series[Any], form: str) -> pd.Series[Any]:
+    """Return dates as days since 1970 and durations as days, with NaN for any other cell."""
+    if values.dtype.kind == "m":
+        return values.dt.total_seconds() / SECONDS_PER_DAY
+    if values.dtype.kind in "iuf":  # for example 20240131
+        values = values.astype("Int64").astype("string")
+    if form == TIMESTAMP:
+        times = pd.to_datetime(values, errors="coerce", utc=True)
+    else:
+        cells = values.astype("string").str.strip()
+        times = pd.to_datetime(cells, errors="coerce", utc=True, format=form)
+    return (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / SECONDS_PER_DAY

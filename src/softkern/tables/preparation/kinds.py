@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import kolmogorov
 
 from softkern._utils.typing import Array
 from softkern.kernels.spread import FEWEST_STEPS
 from softkern.rows import Rows
-from softkern.tables.preparation.identifiers import identifier_kind
 from softkern.tables.preparation.notes import Note, merge_notes
 from softkern.tables.preparation.skew import SignedLog, fit_signed_log
 
@@ -20,9 +20,24 @@ ColumnKind = Literal[
     "empty", "mostly empty", "constant", "row number", "identifier", "date", "two values", "codes",
     "skewed", "number",
 ]  # fmt: skip
+IdentifierKind = Literal[
+    "row number", "date", "named identifier", "unique numbers", "sequence", "random digits"
+]
 FEATURES = {"two values", "codes", "skewed", "number"}
 NINES = re.compile(r"-?99+")
 MOSTLY = 0.5  # share of missing cells above which most of a column would be imputed
+LARGEST_WHOLE = 2.0**53  # beyond it, floats do not represent all whole numbers
+FEWEST_NUMBERED = 20  # rows from which whole numbers without a gap are not a coincidence
+FEWEST_COUNTED = 3  # the same if the name shows that they count
+REPEATS_BY_CHANCE = 10.0  # expected repeats from which their absence is not chance (e^−10)
+NEIGHBORS_APART = 10  # values over which the density of whole numbers is measured
+EVEN = 0.01  # level of the test for evenly spread numbers
+FEWEST_EVEN = 50  # numbers from which that test has power
+FEWEST_DIGITS = 5  # least digits of identifiers that are spread over all numbers of their length
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")  # in customer_id, CustomerID, Customer No.
+IDENTIFIERS = {"id", "uid", "uuid", "guid"}  # first or last word of an identifier's name
+COUNTERS = {"index", "idx", "key", "no", "nr", "number", "row", "rowid"}  # the whole name
+NAMELESS = re.compile(r"column 1|Unnamed: 0")  # names that readers give to a first column
 
 
 @dataclass(frozen=True)
@@ -37,11 +52,6 @@ class Column:
     # a value such as -999 that may stand for a missing one: it is further from all others than
     # these are from each other, and is used as it is
     placeholder: str = ""
-
-    @property
-    def is_feature(self) -> bool:
-        """Whether the column measures something."""
-        return self.kind in FEATURES
 
 
 def recognize(
@@ -75,27 +85,28 @@ def recognize(
 
 def choose_features(
     X: Array, names: Sequence[str], required: Collection[str], is_scaled: bool
-) -> tuple[list[Column], list[Note]]:
-    """Recognize the kind of every column, at least one of them a feature if possible.
+) -> tuple[dict[str, SignedLog | None], list[Note]]:
+    """Return the columns that are features, at least one if possible, and notes on all columns.
 
-    Return the columns and notes on them. Without `is_scaled`, features are not transformed.
+    Features come with their transformation, None without `is_scaled`.
     """
-    columns = recognize(X, names, features=required)
-    notes = []
-    if not any(column.is_feature for column in columns):  # better an identifier than nothing
-        is_sparse = any(column.kind == "mostly empty" for column in columns)
+    columns, notes = recognize(X, names, features=required), []
+    kinds = {column.kind for column in columns}
+    if not kinds & FEATURES:  # better an identifier than nothing
+        is_sparse = "mostly empty" in kinds
         columns = recognize(X, names, features=names)
-        if any(column.is_feature for column in columns):
+        kinds = {column.kind for column in columns}
+        if kinds & FEATURES:
             notes.append(Note("identifiers used", values={"is_sparse": is_sparse}))
     if not is_scaled:  # notes about scales do not apply
         columns = [
-            replace(column, kind="number", signed_log=None) if column.is_feature else column
-            for column in columns
+            replace(c, kind="number", signed_log=None) if c.kind in FEATURES else c for c in columns
         ]
     notes += column_notes(columns)
-    if any(column.kind not in {"empty", "constant", "date", *FEATURES} for column in columns):
+    features = {column.name: column.signed_log for column in columns if column.kind in FEATURES}
+    if not kinds <= {"empty", "constant", "date", *FEATURES}:
         notes.append(Note("columns can be named"))
-    return columns, notes
+    return features, notes
 
 
 def _recognize(x: Array, name: str, is_feature: bool) -> Column:
@@ -107,11 +118,11 @@ def _recognize(x: Array, name: str, is_feature: bool) -> Column:
         return Column(name, "constant")
     if not is_feature and present.size < (1 - MOSTLY) * x.size:
         return Column(name, "mostly empty")
-    identifier = None if is_feature else identifier_kind(x, values, name)
-    if identifier in ("row number", "date"):
-        return Column(name, identifier)
-    if identifier is not None:
-        return Column(name, "identifier", identifier)
+    reason = None if is_feature else identifier_kind(x, values, name)
+    if reason in ("row number", "date"):
+        return Column(name, reason)
+    if reason is not None:
+        return Column(name, "identifier", reason)
     if values.size < FEWEST_STEPS and values.size < x.size:
         return Column(name, "two values" if values.size == 2 else "codes", n_values=values.size)
     signed_log, placeholder = fit_signed_log(values, counts), _placeholder(values)
@@ -130,14 +141,90 @@ def _placeholder(values: Array) -> str:
 
 def column_notes(columns: Sequence[Column]) -> list[Note]:
     """Return one note for each decision about columns."""
-    notes = [
-        Note(column.reason or column.kind, [column.name], {"n_values": column.n_values})
-        for column in columns
-        if column.kind != "number"
-    ]
-    notes += [
-        Note("placeholder", [column.name], {"value": column.placeholder})
-        for column in columns
-        if column.placeholder
-    ]
-    return merge_notes(notes)
+    kinds, placeholders = [], []
+    for column in columns:
+        if column.kind != "number":
+            values = {"n_values": column.n_values}
+            kinds.append(Note(column.reason or column.kind, [column.name], values))
+        if column.placeholder:
+            placeholders.append(Note("placeholder", [column.name], {"value": column.placeholder}))
+    return merge_notes(kinds + placeholders)
+
+
+# Whole numbers that name rows instead of measuring something
+
+
+def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None:
+    """Return why a column x, (n,), names rows, or None if it may measure something.
+
+    `values` are its distinct values, sorted (at least two).
+    """
+    if not _are_whole(values):
+        return None
+    words = [word.lower() for word in WORD.findall(name)] or [""]
+    is_identifier = words[0] in IDENTIFIERS or words[-1] in IDENTIFIERS
+    is_counter = words[-1] in ("no", "nr") or (len(words) == 1 and words[0] in COUNTERS)
+    is_unique = values.size == x.size
+    if is_unique and values[-1] - values[0] == values.size - 1:
+        is_named = is_identifier or is_counter or NAMELESS.fullmatch(name)
+        is_count = is_named and values[0] in (0, 1)
+        if values.size >= (FEWEST_COUNTED if is_count else FEWEST_NUMBERED):
+            return "row number"
+    if values.size < FEWEST_NUMBERED:
+        return None
+    if are_dates(values):
+        return "date"
+    if is_identifier or (is_unique and is_counter):
+        return "named identifier"
+    if not is_unique:
+        return None
+    if _repeats_by_chance(values) > REPEATS_BY_CHANCE:
+        return "unique numbers"
+    if values.size < FEWEST_EVEN or not _is_even(values):
+        return None
+    step = np.diff(x)
+    if (step > 0).all() or (step < 0).all():
+        return "sequence"
+    return "random digits" if _fills_its_digits(values) else None
+
+
+def _are_whole(values: Array) -> bool:
+    return bool(np.abs(values).max() < LARGEST_WHOLE and (values % 1 == 0).all())
+
+
+def _repeats_by_chance(values: Array) -> float:
+    """Return the expected pairs of equal values among whole numbers so dense: Σ p² n²/2.
+
+    The density is that of the nearest values. Multiples of ten count as whole numbers.
+    """
+    steps = np.diff(values)
+    unit = float(np.gcd.reduce(steps.astype(np.int64)))
+    reach = (values[NEIGHBORS_APART:] - values[:-NEIGHBORS_APART]) / unit
+    return float((NEIGHBORS_APART / (2 * reach)).sum())
+
+
+def _is_even(values: Array) -> bool:
+    """Return whether sorted values are uniform between the ends (Kolmogorov–Smirnov test)."""
+    inner = (values[1:-1] - values[0]) / (values[-1] - values[0])
+    expected = np.arange(1, inner.size + 1) / (inner.size + 1)
+    distance = np.abs(inner - expected).max()
+    return bool(kolmogorov(np.sqrt(inner.size) * distance) > EVEN)
+
+
+def _fills_its_digits(values: Array) -> bool:
+    """Return whether values reach from the least to the greatest number of their digits."""
+    digits = len(str(int(values[-1])))
+    lowest, highest = 10.0 ** (digits - 1), 10.0**digits
+    if digits < FEWEST_DIGITS or values[0] < 0:
+        return False
+    near = 5 * (values[-1] - values[0]) / values.size  # e^−5 that the end lies further off
+    return bool(highest - values[-1] < near and min(values[0], abs(values[0] - lowest)) < near)
+
+
+def are_dates(values: Array) -> bool:
+    """Return whether all numbers are dates such as 20240131."""
+    if values.size == 0 or not _are_whole(values):
+        return False
+    year, month, day = values // 10_000, values // 100 % 100, values % 100
+    parts = ((year, 1800, 2199), (month, 1, 12), (day, 1, 31))
+    return all(low <= part.min() and part.max() <= high for part, low, high in parts)

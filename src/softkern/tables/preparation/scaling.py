@@ -36,7 +36,8 @@ class ColumnScaler:
         `how` is "robust", by median and `robust_spread`, or "standard", by mean and standard
         deviation.
         """
-        Z = _log(X, logs)
+        identity = (0.0,) * len(logs), (1.0,) * len(logs)
+        Z = cls(tuple(logs), *identity).transform(X)
         unit = np.nanmax(np.abs(Z), axis=0)
         unit[~(unit > 0)] = 1.0
         Z /= unit  # squares of large values would overflow
@@ -49,7 +50,11 @@ class ColumnScaler:
 
     def transform(self, X: Array) -> Array:
         """Return the columns on one scale, (n, d)."""
-        return np.asarray((_log(X, self.logs) - self.center) / self.spread)
+        Z = np.array(X, dtype=np.float64)
+        for j, log in enumerate(self.logs):
+            if log is not None:
+                Z[:, j] = log.transform(Z[:, j])
+        return np.asarray((Z - self.center) / self.spread)
 
     def inverse_transform(self, Z: Array) -> Array:
         """Return the columns in their own units, (n, d)."""
@@ -58,14 +63,6 @@ class ColumnScaler:
             if log is not None:
                 X[:, j] = log.inverse_transform(X[:, j])
         return X
-
-
-def _log(X: Array, logs: Logs) -> Array:
-    Z = np.array(X, dtype=np.float64)
-    for j, log in enumerate(logs):
-        if log is not None:
-            Z[:, j] = log.transform(Z[:, j])
-    return Z
 
 
 def _spreads(X: Array) -> Array:

@@ -4,17 +4,16 @@ A logarithm moves far values closer, so it is used only if the tail is long with
 values, and if a few normal groups, each a range of the sorted values, describe the column better
 in logarithms than without. Two groups far apart, or a few far values, do not count as skew.
 
-`softkern.splitting.observations` transforms columns by another rule for another purpose. Here
-models, outlier scores and users see the result: it must be invertible to impute cells, far values
-must stay far, and a column that is not clearly skewed stays as it is. There only the test for
-density gaps sees it: every column is made as normal as a power can make it, because a long tail
-hides the gaps in other columns. `sklearn.preprocessing.PowerTransformer` does the latter, not the
-former.
+Here models, outlier scores and users see the result: it must be invertible to impute cells, far
+values must stay far, and a column that is not clearly skewed stays as it is. The test for density
+gaps (`softkern.splitting.observations`) instead makes every column as normal as a power can make
+it, as `sklearn.preprocessing.PowerTransformer` does, since long tails hide gaps in other columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,13 +73,15 @@ def fit_signed_log(values: Array, counts: Array) -> SignedLog | None:
     sign, origin, spread = _long_side(values, counts)
     if sign == 0:
         return None
-    logs = [SignedLog(sign, origin, unit) for unit in (spread * UNITS).tolist()]
-    likelihood = _likelihood(np.stack([shape, *(log.transform(shape) for log in logs)]))
-    gain = likelihood[1:] + [log.log_derivative(shape).sum() for log in logs] - likelihood[0]
+    units: Any = spread * UNITS
+    logs = SignedLog(sign, origin, units[:, None])  # one per unit
+    likelihood = _likelihood(np.vstack([shape, logs.transform(shape)]))
+    gain = likelihood[1:] + logs.log_derivative(shape).sum(axis=1) - likelihood[0]
     if not gain.max() > LOG_GAIN:
         return None
     # no stronger than needed: a value that a logarithm moves closer is no outlier any more
-    return logs[int(np.argmax(gain >= max(LOG_GAIN, ENOUGH * gain.max())))]
+    unit = units[np.argmax(gain >= max(LOG_GAIN, ENOUGH * gain.max()))]
+    return SignedLog(sign, origin, float(unit))
 
 
 def _quantiles(values: Array, counts: Array, shares: Array) -> Array:

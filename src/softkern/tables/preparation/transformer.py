@@ -220,7 +220,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if len(used) < 2:
             raise DataError(f"the table has {plural(len(used), 'row')}; at least two are needed.")
         self.n_features_in_ = table.shape[1]
-        if hasattr(X, "columns") and all(isinstance(name, str) for name in X.columns):
+        if hasattr(X, "columns") and list(X.columns) == list(table.columns):
             self.feature_names_in_ = np.array(table.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -304,20 +304,22 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Choose the features of a table. Return them, (n, d), NaN where a cell is missing."""
         raw, logs = self._choose_columns(table)
         scaler = ColumnScaler.fit(raw, logs)
-        self.categories_, codes = {}, []
+        self.fill_values_ = np.nanmedian(raw, axis=0).tolist()
+        self.categories_, columns = {}, [raw]
         for name in table.columns:
             if name in self.categories and name not in self.exclude:
                 values = order_categories(table[name], scaler.transform(raw))
-                codes.append(encode(table[name], values)[0])
+                codes, _ = encode(table[name], values)
+                columns.append(codes)
+                counts = np.bincount(codes[~np.isnan(codes)].astype(np.intp))
+                self.fill_values_.append(float(counts.argmax()))
                 self.categories_[name] = values
                 self.notes_.append(Note("category", [name], {"values": values}))
-        if not self.used_columns_:
+        if not (self.columns_ or self.categories_):
             why = "; ".join(map(str, self.notes_)) or "there is none"
             raise DataError(f"no column to work with: {why}.")
-        modes = [float(np.bincount(c[~np.isnan(c)].astype(np.intp)).argmax()) for c in codes]
-        self.fill_values_ = [*np.nanmedian(raw, axis=0).tolist(), *modes]
-        if codes:
-            raw, logs = np.column_stack([raw, *codes]), [*logs, *(None for _ in codes)]
+        if self.categories_:
+            raw, logs = np.column_stack(columns), [*logs, *(None for _ in self.categories_)]
             scaler = ColumnScaler.fit(raw, logs)
         self.imputer_, self.scaler_ = NearestRowImputer.fit(raw, scaler), scaler
         if self.scale == "standard":
@@ -338,12 +340,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         numbers = read_numbers(table, formats, decimal)
         dates = [name for name, form in formats.items() if form is not None and form.date]
         required = [*(self.columns or ()), *dates]
-        columns, more = choose_features(numbers, list(formats), required, self.scale == "auto")
-        features = {j: column for j, column in enumerate(columns) if column.is_feature}
-        self.columns_ = [column.name for column in features.values()]
+        logs, more = choose_features(numbers, list(formats), required, self.scale == "auto")
+        self.columns_ = list(logs)
         self.formats_ = {c: form for c in self.columns_ if (form := formats[c]) is not None}
         self.notes_ = [*notes, *more]
-        return numbers[:, list(features)], [column.signed_log for column in features.values()]
+        return numbers[:, [name in logs for name in formats]], list(logs.values())
 
     def _prepare(self, raw: Array, missing: Missing, first_row: int) -> PreparedTable:
         """Impute and scale the numbers of a table, (n, d), NaN where a cell is missing."""

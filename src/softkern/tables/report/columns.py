@@ -41,11 +41,8 @@ def listed_cells(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[st
 def _cells(column: pd.Series[Any]) -> list[Any]:
     if holds_numbers(column.dtype):
         return [_number(value) for value in column.to_numpy(np.float64, na_value=np.nan).tolist()]
-    is_empty = column.isna().tolist()
-    return [
-        None if empty else shorten(value, MAX_LENGTH)
-        for value, empty in zip(column.tolist(), is_empty, strict=True)
-    ]
+    cells = zip(column.tolist(), column.isna(), strict=True)
+    return [None if is_empty else shorten(value, MAX_LENGTH) for value, is_empty in cells]
 
 
 def _number(value: float) -> float | str | None:
@@ -101,17 +98,15 @@ def _cross(codes: Array, labels: Array, count: int) -> dict[str, Any]:
     is_present = codes >= 0
     merged, labels_present = _merge_rare(codes[is_present]), labels[is_present]
     width = min(count, MAX_VALUES + 1)
-    numbers = np.unique(labels)
-    numbers = np.concatenate([numbers[numbers >= 0], numbers[numbers < 0]])  # no cluster comes last
-    listed = numbers[:MAX_CLUSTERS].tolist()
+    numbers = sorted(np.unique(labels).tolist(), key=lambda k: (k < 0, k))  # no cluster comes last
+    listed = numbers[:MAX_CLUSTERS]
     cross = [np.bincount(merged[labels_present == k], minlength=width).tolist() for k in listed]
     is_both = len(np.unique(labels_present)) > 1 and len(np.unique(codes[is_present])) > 1
-    ari = adjusted_rand_score(codes[is_present], labels_present) if is_both else None
     return {
         "counts": np.bincount(merged, minlength=width).tolist(),
         "missing": int((~is_present).sum()),
         "clusters": listed,
         "cross": cross,
         "moreClusters": len(numbers) - len(listed),
-        "ari": None if ari is None else float(ari),
+        "ari": adjusted_rand_score(codes[is_present], labels_present) if is_both else None,
     }

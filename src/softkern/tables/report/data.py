@@ -7,7 +7,7 @@ order of rows. Counts on the page always refer to all rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from sklearn.base import is_outlier_detector
 from softkern._utils.typing import Array
 from softkern.fitted import choice_of, histogram_bins, typicality_of, with_tree
 from softkern.rows import Rows
+from softkern.tables.explain import Explainer
 from softkern.tables.report.axes import make_axes
 from softkern.tables.report.columns import categorical_columns, listed_cells
 from softkern.tables.report.packing import pack, shorten
@@ -42,7 +43,7 @@ class Drawn:
     rows: Array  # (m,), indices of the drawn rows
     is_sampled: Array  # (m,), False for rows drawn because of their ranks
     features: tuple[str, str] | None  # columns to draw first
-    dates: Set[int]  # places of date columns in X
+    explainer: Explainer
     random_state: int
 
     @property

@@ -1,13 +1,14 @@
-"""Two-dimensional views of many columns: discriminant directions, components, neighbor map.
+"""Two-dimensional views of many columns.
 
-Directions are computed from the inner 98% of the typical rows, because a few distant rows would
-otherwise dominate them.
+They are discriminant directions, principal components, a neighbor map, and the eigenspace of
+spectral models. Directions are computed from the inner 98% of the typical rows, because a few
+distant rows would otherwise dominate them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -16,7 +17,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from softkern._utils.progress import stage
 from softkern._utils.typing import Array
+from softkern.fitted import choice_of, with_tree
 from softkern.tables.report.packing import shorten
+
+if TYPE_CHECKING:
+    from softkern.tables.report.data import Drawn
 
 MAX_COLUMNS = 24  # columns of the discriminant directions, and clusters that separate columns
 MAX_COMPONENTS = 3
@@ -24,8 +29,77 @@ RIDGE = 0.02  # share of the mean variance added to covariances, against overfit
 INNER_SHARE = 0.98  # share of the typical rows that directions are computed from
 MAX_NAMED = 3  # columns in the name of a direction
 MAX_MAPPED, MIN_MAPPED = 1_000, 30  # rows of a neighbor map (a few seconds)
+MAP_COLUMNS = 3  # a neighbor map is drawn for more columns
 MAP_COMPONENTS = 30  # principal components that a neighbor map starts from
 PERPLEXITY = 30.0
+
+
+class View(NamedTuple):
+    """Two axes, by their places among those of `Axes`."""
+
+    name: str
+    help: str
+    axes: tuple[int, int]
+
+
+class Axes(NamedTuple):
+    """Axes of the drawn rows with their names, and views of them, the first to draw in front."""
+
+    names: list[str]
+    values: Array  # (m, k)
+    views: list[View]
+
+
+def direction_axes(drawn: Drawn) -> Axes:
+    """Return discriminant directions, components and a neighbor map of more than two columns."""
+    values = bound(drawn.values[drawn.rows])
+    if values.shape[1] <= 2:
+        return Axes([], values[:, :0], [])
+    columns = list(drawn.X.columns) if values.shape[1] == drawn.X.shape[1] else []
+    is_inner = _inner_rows(values, drawn.is_typical)
+    scaled = _standardize(values, is_inner)
+    across = values[:, :0]
+    if choice_of(drawn.model) is not None and with_tree(drawn.model) is None:
+        # clusters of `softkern.cluster` differ along directions that components need not show
+        labels = drawn.labels[drawn.rows]
+        across = _discriminant_directions(scaled, np.where(is_inner, labels, -1))
+    components, shares = _principal_components(scaled, is_inner, drawn.random_state)
+    found, k = np.hstack([across, components]), across.shape[1]
+    views = []
+    if k == 1 and drawn.features is None:
+        help_text = "the direction that separates the clusters best, and a principal component"
+        one = across[is_inner, 0]
+        others = components[is_inner, :2].T
+        overlap = [abs(one @ other) / (np.linalg.norm(other) or 1) for other in others]
+        views.append(View("across the clusters", help_text, (0, 1 + int(np.argmin(overlap)))))
+    elif k == 2:
+        help_text = "directions that separate the clusters best, relative to their width"
+        views.append(View("across the clusters", help_text, (0, 1)))
+    help_text = "directions of the largest variance of the inner 98 % of the rows, with its share"
+    views.append(View("principal components", help_text, (k, k + 1)))
+    names = [f"across clusters {i + 1}" for i in range(k)]
+    names += [f"component {i + 1}, {round(100 * share)} %" for i, share in enumerate(shares)]
+    loadings = _name_directions(found, scaled, is_inner, columns)
+    names = [f"{name}{loading}" for name, loading in zip(names, loadings, strict=True)]
+    if values.shape[1] > MAP_COLUMNS:
+        coordinates, help_text = _neighbor_map(scaled, drawn.is_typical, drawn.random_state)
+        if coordinates.size:
+            views.append(View("neighbor map", help_text, (len(names), len(names) + 1)))
+            names += ["neighbor map 1", "neighbor map 2"]
+            found = np.hstack([found, coordinates])
+    return Axes(names, found, views)
+
+
+def eigenspace_axes(drawn: Drawn) -> Axes:
+    """Return the eigenspace of a spectral model."""
+    projections = getattr(drawn.model, "projections_", None)
+    if projections is None or np.shape(projections)[0] != len(drawn.X):
+        return Axes([], np.empty((len(drawn.rows), 0)), [])
+    values = np.asarray(projections, dtype=np.float64).reshape(len(drawn.X), -1)
+    values = values[drawn.rows, :MAX_COMPONENTS]
+    views = [View("eigenspace", "coordinates in which the model clusters", (0, 1))]
+    names = [f"eigenspace {k + 1}" for k in range(values.shape[1])]
+    return Axes(names, values, views[: values.shape[1] - 1])
 
 
 def separation_by_column(values: Array, labels: Array) -> Array:
@@ -41,32 +115,30 @@ def separation_by_column(values: Array, labels: Array) -> Array:
     return np.asarray(means.std(axis=0) / np.where(spread > 0, spread, 1))
 
 
-def _bounded(values: Array) -> Array:
+def bound(values: Array) -> Array:
     """Fill gaps with zero and scale each column by its largest value, so no square overflows."""
     values = np.nan_to_num(values.astype(np.float64))
     largest = np.abs(values).max(axis=0)
     return np.asarray(values / np.where(largest > 0, largest, 1))
 
 
-def inner_rows(values: Array, is_typical: Array) -> Array:
+def _inner_rows(values: Array, is_typical: Array) -> Array:
     """Return a mask of the typical rows without the 2% farthest from the center, (m,)."""
     if is_typical.sum() < 2:
         return np.ones(len(values), bool)
-    values = _bounded(values)
     low, middle, high = np.quantile(values[is_typical], [0.16, 0.5, 0.84], axis=0)
     spread = np.where(high > low, high - low, values[is_typical].std(axis=0))
     distance = np.linalg.norm((values - middle) / np.where(spread > 0, spread, 1), axis=1)
     return np.asarray(is_typical & (distance <= np.quantile(distance[is_typical], INNER_SHARE)))
 
 
-def standardize(values: Array, is_inner: Array) -> Array:
+def _standardize(values: Array, is_inner: Array) -> Array:
     """Center and scale all rows by the mean and standard deviation of the inner ones, (m, d)."""
-    values = _bounded(values)
     spread = values[is_inner].std(axis=0)
     return np.asarray((values - values[is_inner].mean(axis=0)) / np.where(spread > 0, spread, 1))
 
 
-def principal_components(scaled: Array, is_inner: Array, random_state: int) -> tuple[Array, Array]:
+def _principal_components(scaled: Array, is_inner: Array, random_state: int) -> tuple[Array, Array]:
     """Return components of the inner rows for all rows, (m, ≤ 3), and their variance shares."""
     size = min(MAX_COMPONENTS, int(is_inner.sum()), scaled.shape[1])
     if size < 2 or not scaled[is_inner].any():
@@ -75,7 +147,7 @@ def principal_components(scaled: Array, is_inner: Array, random_state: int) -> t
     return np.asarray(pca.transform(scaled)), pca.explained_variance_ratio_
 
 
-def discriminant_directions(scaled: Array, labels: Array) -> Array:
+def _discriminant_directions(scaled: Array, labels: Array) -> Array:
     """Return all rows along the directions that separate the clusters best, (m, ≤ 2).
 
     Only the columns with the largest separation take part: with too many, the directions would fit
@@ -98,20 +170,7 @@ def discriminant_directions(scaled: Array, labels: Array) -> Array:
     return np.asarray(scaled @ np.linalg.solve(root.T, directions))
 
 
-def first_two_directions(across: Array, components: Array) -> list[int]:
-    """Return the places of the two directions to draw first, components after `across`.
-
-    A single discriminant direction is paired with the component that correlates less with it.
-    """
-    if across.shape[1] != 1:
-        return [0, 1]
-    overlap = [
-        abs(across[:, 0] @ values) / (np.linalg.norm(values) or 1) for values in components.T
-    ]
-    return [0, 1 + int(np.argmin(overlap[:2]))]
-
-
-def name_directions(
+def _name_directions(
     directions: Array, scaled: Array, is_inner: Array, columns: Sequence[Any]
 ) -> list[str]:
     """Return the most correlated columns of each direction, with "−" for negative correlations.
@@ -136,7 +195,7 @@ def name_directions(
     return names
 
 
-def neighbor_map(scaled: Array, is_typical: Array, random_state: int) -> tuple[Array, str]:
+def _neighbor_map(scaled: Array, is_typical: Array, random_state: int) -> tuple[Array, str]:
     """Return t-SNE coordinates of all rows, (m, 2), and a help text; no columns for few rows.
 
     Beyond `MAX_MAPPED` rows a sample is mapped, and the others are placed at their nearest

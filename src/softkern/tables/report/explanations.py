@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from softkern._utils.text import plural, shorten
+from softkern._utils.text import plural
 from softkern._utils.typing import Array
 from softkern.ranking import Ranker
 from softkern.tables.explain import Explainer, RowView
 from softkern.tables.explain.clusters import DISTINCT, cluster_parts, describe
 from softkern.tables.report.data import Drawn
-from softkern.tables.report.packing import isolate_right_to_left
+from softkern.tables.report.directions import bound
+from softkern.tables.report.packing import isolate_right_to_left, shorten
 
 MAX_BARS, MIN_BARS = 6, 3  # columns drawn per cluster, more than the fewest if distinct
 MAX_CLUSTERS = 24
@@ -22,16 +23,19 @@ MAX_LENGTH = 32  # characters of a bar's name, on two lines
 
 
 def explanations(
-    drawn: Drawn,
-    tables: Mapping[str, list[int]],
-    explainer: Explainer,
-    clusters: pd.DataFrame | None,
+    drawn: Drawn, tables: Mapping[str, list[int]], clusters: pd.DataFrame | None
 ) -> dict[str, Any]:
     """Return `why` of the listed rows and `clusters`, ready for JSON."""
     if clusters is None:
-        weight = getattr(drawn.model, "sample_weight_", None)
-        clusters = describe(drawn.X, drawn.labels, weight)
-    why = {name: _why(drawn, places, explainer, name) for name, places in tables.items()}
+        clusters = describe(drawn.X, drawn.labels, getattr(drawn.model, "sample_weight_", None))
+    explainer, why = drawn.explainer, {}
+    for name, places in tables.items():  # as outliers, or as between clusters
+        is_overlap = name == "overlaps"
+        is_outlier = drawn.ranks["is_outlier"] & (not is_overlap)
+        ranks = drawn.ranks.assign(is_overlap=is_overlap, is_outlier=is_outlier)
+        table = explainer.explain(explainer.rows, explainer.points, ranks, drawn.rows[places])
+        table["why"] = table["why"].map(isolate_right_to_left)
+        why[name] = table[["grade", "between", "why"]].to_dict("records")
     return {"why": why, **_clusters(clusters)}
 
 
@@ -39,25 +43,13 @@ def page_explainer(
     model: Any, X: pd.DataFrame, ranks: pd.DataFrame, values: Array | None
 ) -> Explainer:
     """Explain by the columns of X, in the model's kernel if the model has the same columns."""
-    shown = X.to_numpy(np.float64, na_value=np.nan)
-    finite = pd.DataFrame(np.where(np.isfinite(shown), shown, np.nan))
-    own = finite.fillna(finite.median()).fillna(0.0).to_numpy()
+    shown = pd.DataFrame(X.to_numpy(np.float64, na_value=np.nan)).replace([np.inf, -np.inf], np.nan)
+    own = shown.fillna(shown.median()).fillna(0.0).to_numpy()
     is_same = values is not None and values.shape[1] == own.shape[1]
-    largest = np.abs(own).max(axis=0)
-    scaled = own / np.where(largest > 0, largest, 1.0)  # so that nothing overflows
-    rows = RowView(list(map(str, X.columns)), own, np.asarray(values, float) if is_same else scaled)
+    values = np.asarray(values, np.float64) if is_same else bound(own)
+    view = RowView([str(name) for name in X.columns], own, values)
     weight = getattr(model, "sample_weight_", None)
-    return Explainer(model, rows, Ranker(model).score_points(), ranks, weight, own_kernel=is_same)
-
-
-def _why(drawn: Drawn, places: list[int], explainer: Explainer, name: str) -> list[dict[Any, Any]]:
-    """Return the reasons of the rows in a table: as outliers, or as between clusters."""
-    is_between, is_outlier = name == "overlaps", drawn.ranks["is_outlier"]
-    ranks = drawn.ranks.assign(is_overlap=is_between, is_outlier=is_outlier & (not is_between))
-    rows = drawn.rows[places]
-    table = explainer.explain(explainer.rows, explainer.points, ranks, rows)
-    table["why"] = table["why"].map(isolate_right_to_left)
-    return table[["grade", "between", "why"]].to_dict("records")
+    return Explainer(model, view, Ranker(model).score_points(), ranks, weight, own_kernel=is_same)
 
 
 def _clusters(table: pd.DataFrame) -> dict[str, Any]:
@@ -78,21 +70,16 @@ def _clusters(table: pd.DataFrame) -> dict[str, Any]:
 
 def _bar(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return range and median of a column, or the share of a value, and those of all rows (%)."""
-    name = shorten(str(row["column"]), MAX_LENGTH)
-    bar: dict[str, Any] = {"name": name, "words": row["words"], "value": ""}
-    if isinstance(row["value"], str):
-        own, every = (
-            {"left": 0.0, "width": share, "median": share}
-            for share in (round(100 * row[name], 2) for name in ("value_share", "all_share"))
-        )
-        return bar | {"value": shorten(row["value"], MAX_LENGTH), "own": own, "all": every}
+    is_text = isinstance(row["value"], str)
+    value = shorten(row["value"], MAX_LENGTH) if is_text else ""
+    bar = {"name": shorten(row["column"], MAX_LENGTH), "words": row["words"], "value": value}
     low, high = min(row["low"], row["all_low"]), max(row["high"], row["all_high"])
     width = (high / 2 - low / 2) or 1.0  # halves, so that nothing overflows
-
-    def place(name: str) -> float:
-        return round(100 * float((row[name] / 2 - low / 2) / width), 2)
-
-    for side, prefix in (("own", ""), ("all", "all_")):
-        left, middle, right = (place(f"{prefix}{name}") for name in ("low", "median", "high"))
+    for side, prefix, share in (("own", "", "value_share"), ("all", "all_", "all_share")):
+        ends = [
+            (row[f"{prefix}{name}"] / 2 - low / 2) / width for name in ("low", "median", "high")
+        ]
+        places = [0.0, row[share], row[share]] if is_text else ends
+        left, middle, right = (round(100 * float(place), 2) for place in places)
         bar[side] = {"left": left, "width": round(right - left, 2), "median": middle}
     return bar

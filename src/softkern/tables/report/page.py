@@ -26,10 +26,10 @@ from softkern.files import replacing
 from softkern.fitted import fitted_step
 from softkern.ranking import rank_points
 from softkern.tables.explain import Explainer, summary
-from softkern.tables.report.assets import asset, template
 from softkern.tables.report.data import Drawn, page_data, select_rows
 from softkern.tables.report.explanations import explanations, page_explainer
 from softkern.tables.report.packing import shorten
+from softkern.tables.report.templates import asset, template
 
 RANKS = ["label", "membership", "outlier_score", "outlier_rank", "is_outlier"]
 RANKS += ["overlap_score", "overlap_rank", "is_overlap"]
@@ -119,17 +119,15 @@ def write_report(
     _check(X, {"ranks": ranks, "ids": ids, "X_model": X_model, "table": table}, features)
     table = X if table is None else table
     values = X.to_numpy(np.float64, na_value=np.nan) if X_model is None else np.asarray(X_model)
-    rows, is_sampled = select_rows(values, ranks, random_state)
     if explainer is None:
         explainer = page_explainer(model, X, ranks, X_model)
-    dates = explainer.rows.dates
-    drawn = Drawn(model, X, table, ranks, values, rows, is_sampled, features, dates, random_state)
+    shown = select_rows(values, ranks, random_state)
+    drawn = Drawn(model, X, table, ranks, values, *shown, features, explainer, random_state)
     data = page_data(drawn, ids)
     with stage("explanations"):
-        data |= explanations(drawn, data["tables"], explainer, clusters)
+        data |= explanations(drawn, data["tables"], clusters)
     data["style"] = {"colors": COLORS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
-    filters = {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
-    page = template("page.html", **filters).render(
+    page = template("page.html", text=_text).render(
         title=shorten(title or type(model).__name__, MAX_TITLE),
         summary=summary(ranks, data["isDetector"]),
         data=data,

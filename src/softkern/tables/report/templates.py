@@ -1,4 +1,4 @@
-"""Read the page's files, and create templates that escape all values."""
+"""Templates of the pages, which escape all values."""
 
 from __future__ import annotations
 
