@@ -67,8 +67,6 @@ TRIAL_WARNINGS = (
     SpectrumWarning,
 )
 NO_STRUCTURE = "no statistically significant cluster structure found"
-
-
 # In the order of preference between equals: memberships of fuzzy clusters are even half way
 # between two of them, whatever their sizes.
 SOFT_MODELS: dict[str, Callable[..., Any]] = {
