@@ -41,13 +41,7 @@ from softkern.models.subset import (
 )
 from softkern.operators.base import KernelOperator
 from softkern.rows import Rows, order_by_mass
-from softkern.rules.projections import (
-    ASSIGNMENTS,
-    codes_of,
-    labels_by,
-    prototypes,
-    tied_words,
-)
+from softkern.rules.projections import ASSIGNMENTS, codes_of, labels_by, prototypes, tied_words
 from softkern.solvers.eigen import EIGENVECTOR_SCALES, Spectrum, solve
 from softkern.solvers.stopping import progress_bar
 
