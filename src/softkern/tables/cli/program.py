@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -44,25 +45,18 @@ def run(arguments: Sequence[str]) -> int:
             raise
     except Exception as error:
         if debug:
-            import traceback
-
             traceback.print_exc()
         if not stopping.received:
-            code = _report(error)
+            from softkern.tables.cli.errors import exit_code, one_line
+
+            code = exit_code(error)
+            if message := one_line(error):
+                sys.stderr.write(f"softkern: {message}\n")
     if stopping.received:
         code = 128 + stopping.received[0]
     if code == INTERRUPTED:
         sys.stderr.write("softkern: interrupted; nothing is left half-written\n")
     return code if isinstance(code, int) else 0
-
-
-def _report(error: BaseException) -> int:
-    """Print an error as one line, and return its exit code."""
-    from softkern.tables.cli.errors import exit_code, one_line
-
-    if message := one_line(error):
-        sys.stderr.write(f"softkern: {message}\n")
-    return exit_code(error)
 
 
 def main() -> NoReturn:
