@@ -175,10 +175,11 @@ default="k-means++"
         self.critical_scale_ = variance * (2.0 if self._formulation.needs_lengths else mass)
         self.scale_ = self._scales()[-1]
 
-    def _run_start(self, *arguments: Any) -> Solution:
-        if not self._is_annealed:
-            return self._run(*arguments)
-        operator, rule, start, weight, tol = arguments
+    def _run_start(
+        self, operator: KernelOperator, rule: Rule, start: Centers, weight: Array, tol: float
+    ) -> Solution:
+        if self.annealing is None:
+            return self._run(operator, rule, start, weight, tol)
         options = {**self._loop_options, "tol": tol, "description": self._description}
         options |= {"sample_weight": weight, "cycles": True}
         if isinstance(self.annealing, str):
@@ -187,7 +188,7 @@ default="k-means++"
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         solution = super()._best_of_starts(operator, weight)
-        if self._is_annealed:
+        if self.annealing is not None:
             # of large data, a subsample was annealed, and all samples continued at the last scale
             solution.history.setdefault("scale", [self.scale_] * solution.n_iter)
         return solution
