@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time names are import
     from softkern.models.alpha_cut import AlphaCutClustering
     from softkern.models.auto import AutoClustering, cluster
     from softkern.models.fuzzy import FuzzyCMeans, OutlierFuzzyCMeans
-    from softkern.models.one_class_k_means import OneClassKMeans
+    from softkern.models.one_class_clusterer import OneClassKMeans
     from softkern.models.one_class_mixture import OneClassMixture
     from softkern.models.one_class_pcm import OneClassPCM
     from softkern.models.one_class_svm import WeightedOneClassSVM, WeightedSVDD
@@ -65,7 +65,7 @@ _NAMES: dict[str | None, str] = {
     "models.alpha_cut": "AlphaCutClustering",
     "models.auto": "AutoClustering cluster",
     "models.fuzzy": "FuzzyCMeans OutlierFuzzyCMeans",
-    "models.one_class_k_means": "OneClassKMeans",
+    "models.one_class_clusterer": "OneClassKMeans",
     "models.one_class_mixture": "OneClassMixture",
     "models.one_class_pcm": "OneClassPCM",
     "models.one_class_svm": "WeightedOneClassSVM WeightedSVDD",

@@ -349,26 +349,24 @@ def _group_rows(X: Any, keys: NDArray[np.uint64]) -> tuple[Index, Index]:
 
 
 def _row_keys(X: Any) -> NDArray[np.uint64]:
-    """Return a 64-bit key of every row's values, equal for dense and sparse tables."""
+    """Return a 64-bit key of every row's values, equal for dense and sparse tables.
+
+    It is a sum over the values, to which zeros add nothing.
+    """
     if sp.issparse(X):
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        total = np.concatenate([[np.uint64(0)], np.cumsum(_terms(X.data, X.indices))])
+        bits = X.data.astype(np.float64).view(np.uint64)
+        terms = _mix(bits, X.indices + 1) * (X.data != 0)
+        total = np.concatenate([[np.uint64(0)], np.cumsum(terms)])
         return _mix(total[X.indptr[1:]] - total[X.indptr[:-1]])
     keys = np.zeros(X.shape[0], dtype=np.uint64)
-    for column, values in enumerate(X.T):
-        keys += _terms(values, column)
+    for column, values in enumerate(X.T, 1):
+        bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+        keys += _mix(bits, column) * (values != 0)
     return _mix(keys)
-
-
-def _terms(values: NDArray[Any], column: Any) -> NDArray[np.uint64]:
-    """Return the part of each value in its row's key; zeros add nothing, as in sparse rows."""
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    terms = _mix(bits, column + 1)
-    terms[values == 0] = 0
-    return terms
 
 
 def _mix(keys: NDArray[np.uint64], step: Any = 0) -> NDArray[np.uint64]:

@@ -50,10 +50,26 @@ def moved(value: Any, move: Callable[[Any], Any]) -> Any:
         return move(value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
-    parts = {part.name: getattr(value, part.name) for part in fields(value) if part.init}
-    changed = {name: moved(part, move) for name, part in parts.items()}
-    is_same = all(changed[name] is part for name, part in parts.items())
-    return value if is_same else replace(value, **changed)
+    changed = {}
+    for part in fields(value):
+        before = getattr(value, part.name)
+        after = moved(before, move)
+        if after is not before:
+            changed[part.name] = after
+    return replace(value, **changed) if changed else value
+
+
+def take_last(value: Any, order: Any) -> Any:
+    """Select entries of the last axis of an array, or of all arrays in a dataclass, by number."""
+
+    def select(array: Any) -> Any:
+        if array.ndim == 0:
+            return array
+        xp = namespace(array)
+        index = order if is_dask_array(array) else xp.asarray(order, device=device(array))
+        return xp.take(array, index, axis=array.ndim - 1)
+
+    return moved(value, select)
 
 
 def rowwise(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 # The two versions of cgroups: files of the limit and of the usage, and the line of memory.stat
@@ -25,31 +26,24 @@ def address_space() -> float:
 
 def _free(root: Path) -> int:
     """Bytes that are free, or all of the machine's where the system does not count them."""
-    try:
-        lines = (root / "proc/meminfo").read_text().splitlines()
-        return _number_after("MemAvailable:", lines) * 1024
-    except (OSError, StopIteration, ValueError):
-        pass
-    try:
+    with suppress(OSError, StopIteration, ValueError):
+        return _number_after("MemAvailable:", root / "proc/meminfo") * 1024
+    with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 4 * 2**30  # unknown to the system: as in a small laptop
+    return 4 * 2**30  # unknown to the system: as in a small laptop
 
 
 def _left_by_containers(root: Path) -> Iterator[int]:
     """Bytes that each cgroup leaves, from that of this process to the outermost."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
     top = root / "sys/fs/cgroup"
     places = [(top, "/", SECOND), (top / "memory", "/", FIRST)]
-    for line in lines:
-        _, kinds, path = line.split(":", 2)
-        if not kinds:
-            places.append((top, path, SECOND))
-        elif "memory" in kinds.split(","):
-            places.append((top / "memory", path, FIRST))
+    with suppress(OSError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, kinds, path = line.split(":", 2)
+            if not kinds:
+                places.append((top, path, SECOND))
+            elif "memory" in kinds.split(","):
+                places.append((top / "memory", path, FIRST))
     for folder, path, files in places:
         inner = Path(path.lstrip("/"))
         for group in dict.fromkeys((inner, *inner.parents)):
@@ -59,14 +53,14 @@ def _left_by_containers(root: Path) -> Iterator[int]:
 def _left_by_group(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
     try:
         most, usage = (int((folder / name).read_text()) for name in (limit, used))
-        lines = (folder / "memory.stat").read_text().splitlines()
-        dropped = _number_after(f"{cached} ", lines)
+        dropped = _number_after(f"{cached} ", folder / "memory.stat")
     except (OSError, ValueError, StopIteration):  # no such group, or no limit ("max")
         return
     yield most - usage + dropped
 
 
-def _number_after(name: str, lines: list[str]) -> int:
+def _number_after(name: str, file: Path) -> int:
+    lines = file.read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name))
 
 

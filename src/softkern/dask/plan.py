@@ -59,26 +59,29 @@ def plan_chunks(
             "has none."
         )
     threads = worker_threads() or available_threads()
-    size = {"n": rows.shape[0], "n_vectors": n_vectors, "products": products, "threads": threads}
-    problem = replace(problem, **size)  # type: ignore[arg-type]
-    rank = _rank(problem, engine, options)
+    n = int(rows.X.shape[0])
+    problem = replace(problem, n=n, n_vectors=n_vectors, products=products, threads=threads)
+    is_requested = engine in (ENGINE, NystroemOperator.engine) or "rank" in options
+    if is_requested or (engine == "auto" and rank_for(problem, TRACE_ERROR, SAMPLE) is not None):
+        rank = options.pop("rank", DEFAULT_RANK)
+    else:
+        rank = None
     if rank is None and engine in ENGINES:
         options["local"] = engine
-    _check_options(options, NystroemOperator.engine if rank is not None else engine)
+    used = ENGINES.get(engine if rank is None else NystroemOperator.engine)
+    known = {*OPTIONS, *(used.option_names if used is not None else ())}
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise ValueError(
+            f"Unknown option {unknown[0]!r} in engine_params for Dask data; use "
+            f"{', '.join(sorted(known))}."
+        )
     cost = _cost(problem, len(rows.X.chunks[0]), rank)
     how = "all pairs of rows" if rank is None else f"through {rank} landmarks"
     chosen = Candidate(ENGINE, cost, how, machine_speed())
     limit = int(MEMORY_SHARE * available_memory()) if memory_limit is None else memory_limit
     options, problem = {"rank": rank, **options}, replace(problem, sample=None)
     return Plan(ENGINE, kernel, problem, limit, options, (chosen,))
-
-
-def _rank(problem: ProblemSize, engine: str, options: dict[str, Any]) -> int | None:
-    """Remove the number of landmarks from the options. None means all pairs of rows."""
-    if engine in (ENGINE, NystroemOperator.engine) or "rank" in options:
-        return options.pop("rank", DEFAULT_RANK)
-    suffices = engine == "auto" and rank_for(problem, TRACE_ERROR, SAMPLE) is not None
-    return DEFAULT_RANK if suffices else None
 
 
 def _cost(problem: ProblemSize, chunks: int, rank: int | None) -> Cost:
@@ -95,16 +98,6 @@ def _cost(problem: ProblemSize, chunks: int, rank: int | None) -> Cost:
     if rank is None:
         memory += problem.n * (problem.d + problem.n_vectors) * problem.itemsize
     return Cost(memory, 0.0, seconds / max(1, problem.threads) + tasks * TASK_SECONDS)
-
-
-def _check_options(options: dict[str, Any], engine: str) -> None:
-    known = {*OPTIONS, *(ENGINES[engine].option_names if engine in ENGINES else ())}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        raise ValueError(
-            f"Unknown option {unknown[0]!r} in engine_params for Dask data; use "
-            f"{', '.join(sorted(known))}."
-        )
 
 
 def build(chosen: Plan, rows: ChunkedRows, random_state: Any = 0) -> DistributedOperator:

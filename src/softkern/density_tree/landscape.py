@@ -1,4 +1,4 @@
-"""From the density of a one-cluster model to its alpha tree.
+"""From the density of a one-cluster model to its alpha tree, noise, and kernel of memberships.
 
 `Landscape` computes the density at the points and its lowest values between them, and builds the
 `AlphaTree`, with the error of the density estimate where the square of the kernel is known. Called

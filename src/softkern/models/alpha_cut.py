@@ -249,7 +249,11 @@ objective_, history_
         for name in ("eta_", *FIT_ATTRIBUTES):
             setattr(self, name, getattr(model, name))
         with stage("density tree"):
-            self.tree_: AlphaTree = landscape.tree(self._graph(len(nodes)), self.segment_points)
+            graph = self.graph
+            if graph == "auto":
+                is_paper = not self._is_automatic and isinstance(self.kernel_, Gaussian)
+                graph = "complete" if is_paper and len(nodes) <= COMPLETE_LIMIT else "knn"
+            self.tree_: AlphaTree = landscape.tree(graph, self.segment_points)
         with stage("clusters and memberships"):
             is_wide = labels is not None
             parts = self._store_clusters(landscape, self._cut(landscape, labels), is_wide)
@@ -316,12 +320,6 @@ objective_, history_
         """Fit the landscape of a single column (m, 1), with default parameters."""
         options = prediction_parameters(self.engine, self.engine_params)
         return _landscape(Density(bandwidth="tree", max_iter=1000, **options), values, mass)
-
-    def _graph(self, n: int) -> str:
-        if self.graph != "auto":
-            return self.graph
-        is_paper = not self._is_automatic and isinstance(self.kernel_, Gaussian)
-        return "complete" if is_paper and n <= COMPLETE_LIMIT else "knn"
 
     def _cut(self, landscape: Landscape, labels: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """Choose the level, and return the clusters of the nodes, by default those searched."""

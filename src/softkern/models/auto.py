@@ -41,31 +41,25 @@ class AutoScores(PointScores):
     Without a model of clusters there is one cluster.
     """
 
-    def __init__(self, model: Any, X: Array, **known: Any) -> None:
-        super().__init__(**known)
-        self._model, self._X = model, X
-        # columns of the memberships that are clusters, in their order; older files have all
-        self._columns = getattr(model, "_columns", None)
+    model: Any
+    X: Array
 
     @cached_property
-    def _mapped(self) -> PointScores:
+    def mapped(self) -> Any:
         """Scores by the model of clusters."""
-        if self._model.model_ is None:
-            n, dtype = len(self._X), self._X.dtype
-            return PointScores(
-                memberships=np.ones((n, 1), dtype=dtype),
-                labels=np.zeros(n, dtype=np.int64),
-                overlap_scores=np.zeros(n, dtype=dtype),
-            )
-        scores: PointScores = self._model.model_.score_points(
-            self._model._coordinates.forward(self._X)
-        )
-        return scores
+        if self.model.model_ is None:
+            return PointScores(log_memberships=np.zeros((len(self.X), 1), dtype=self.X.dtype))
+        return self.model.model_.score_points(self.model._coordinates.forward(self.X))
+
+    @property
+    def _columns(self) -> Any:
+        """Columns of the memberships that are clusters, in their order; older files have all."""
+        return getattr(self.model, "_columns", None)
 
     @cached_property
     def memberships(self) -> Array:
         """Memberships, (m, c)."""
-        memberships: Array = self._mapped.memberships
+        memberships: Array = self.mapped.memberships
         if self._columns is None:
             return memberships
         chosen = memberships[:, self._columns]
@@ -78,26 +72,26 @@ class AutoScores(PointScores):
     @cached_property
     def labels(self) -> NDArray[np.int_]:
         """Clusters, (m,), −1 for noise."""
-        labels = np.asarray(self._mapped.labels, dtype=np.int64)
+        labels = np.asarray(self.mapped.labels, dtype=np.int64)
         if self._columns is not None:
-            number = np.full(self._mapped.memberships.shape[1], -1, dtype=np.int64)
+            number = np.full(self.mapped.memberships.shape[1], -1, dtype=np.int64)
             number[self._columns] = np.arange(len(self._columns))
             labels = number[labels]
             # a dropped cluster may be the largest of a new sample
             labels = np.where(labels < 0, np.argmax(self.memberships, axis=1), labels)
-        radius = getattr(self._model, "_noise_radius", None)  # older files have none
-        return labels if radius is None else np.where(radius.is_noise(self._X), -1, labels)
+        radius = getattr(self.model, "_noise_radius", None)  # older files have none
+        return labels if radius is None else np.where(radius.is_noise(self.X), -1, labels)
 
     @cached_property
     def outlier_scores(self) -> Array:
         """Outlier scores, (m,)."""
-        scores: Array = self._model.one_class_.score_points(self._X).outlier_scores
+        scores: Array = self.model.one_class_.score_points(self.X).outlier_scores
         return scores
 
     @cached_property
-    def overlap_scores(self) -> Array:
+    def overlap_scores(self) -> Any:
         """Overlap scores, (m,)."""
-        return self._mapped.overlap_scores
+        return self.mapped.overlap_scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -179,7 +173,7 @@ history_
     }
     _fitted: ClassVar[dict[str, Spec]] = {
         "preparation_": Typed("TablePreparation", nullable=True),
-        "notes_": Typed(list[str]),
+        "notes_": Typed(list[str], "a list of texts"),
         "model_": Typed("KernelModel", nullable=True),
         "one_class_": Typed("OneClassPCM", nullable=True),
         "reason_": Typed(str),
@@ -256,7 +250,9 @@ history_
         check_is_fitted(self)
         prepared = None if self.preparation_ is None else self.preparation_.prepare(X)
         X = self._check_new(X) if prepared is None else prepared.expand(0.0)
-        scores = self.model_.score_points(X) if self.one_class_ is None else AutoScores(self, X)
+        scores = (
+            self.model_.score_points(X) if self.one_class_ is None else AutoScores(model=self, X=X)
+        )
         return scores if prepared is None else self._without_blanks(scores, ~prepared.is_used)
 
     def _without_blanks(self, scores: PointScores, is_blank: Array) -> PointScores:
@@ -300,15 +296,15 @@ history_
         self._columns = None
         if self.one_class_ is None:
             return PointScores.fitted(self.model_)
-        known = {"outlier_scores": self.one_class_.outlier_scores_}
+        known = {"model": self, "X": rows.X, "outlier_scores": self.one_class_.outlier_scores_}
         if self.model_ is None:
-            return AutoScores(self, rows.X, **known)
+            return AutoScores(**known)
         self._columns = np.unique(self.model_.labels_)  # clusters that win a row
-        scores = AutoScores(self, rows.X)
+        scores = AutoScores(**known)
         inside = scores.labels >= 0
         size = np.bincount(scores.labels[inside], rows.weight[inside], len(self._columns))
         self._columns = self._columns[np.argsort(-size, kind="stable")]
-        return AutoScores(self, rows.X, _mapped=scores._mapped, **known)
+        return AutoScores(**known, mapped=scores.mapped)
 
     @property
     def support_vectors_(self) -> Any:

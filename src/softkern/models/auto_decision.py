@@ -67,8 +67,6 @@ TRIAL_WARNINGS = (
     SpectrumWarning,
 )
 NO_STRUCTURE = "no statistically significant cluster structure found"
-
-
 # In the order of preference between equals: memberships of fuzzy clusters are even half way
 # between two of them, whatever their sizes.
 SOFT_MODELS: dict[str, Callable[..., Any]] = {
@@ -223,7 +221,9 @@ class Search:
     def _make(self, name: str, start: Array, **options: Any) -> Any:
         """Return a model that starts from memberships (n, c), if it has a start."""
         model = SOFT_MODELS[name](start.shape[1], **self.options, **options)
-        return model.set_params(init=start, n_init=1) if hasattr(model, "init") else model
+        if hasattr(model, "init"):
+            model.init, model.n_init = start, 1
+        return model
 
     @contextmanager
     def _stage(self, name: str, watched_as: str = "") -> Iterator[list[str]]:

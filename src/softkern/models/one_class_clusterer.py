@@ -1,4 +1,4 @@
-"""Base class of the clusterers whose clusters are weighted one-class SVMs.
+"""Clusterers whose clusters are one-class SVMs: their base class, and the hard one.
 
 An EM-like loop (Bicego and Figueiredo 2009): SVMs are trained with memberships as weights, and
 memberships follow from how deep samples lie in each SVM (`softkern.rules.one_class`). The objective
@@ -17,7 +17,7 @@ import numpy as np
 from softkern._utils.random import as_random_state
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
-from softkern.exceptions import CollapseWarning, warn
+from softkern.exceptions import CollapseWarning, ReseedWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_n_clusters, check_semidefinite, check_start
 from softkern.models.clusterer import NEEDS_LENGTHS, CenterClusterer
@@ -26,9 +26,15 @@ from softkern.operators.base import Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Margins, Mixture
-from softkern.solvers.alternate import alternate, best_of
+from softkern.solvers.alternate import alternate
 from softkern.solvers.dual import OneClassCenters
-from softkern.solvers.initialization import INITS, SAME_SCATTER, k_means_mass, sort_by_mass
+from softkern.solvers.initialization import (
+    INITS,
+    hard_rule,
+    k_means_mass,
+    least_scattered,
+    sort_by_mass,
+)
 from softkern.solvers.steps import Solution
 
 LEAST_WIDTH = 1e-6  # of a cluster, squared, relative to the mean squared distance of samples
@@ -75,12 +81,20 @@ class OneClassClusterer(CenterClusterer):
         check_semidefinite(operator)
         self._choose_scales(operator, weight)
         solution = self._best_of_starts(operator, weight)
+        margins = replace(solution.centers.margins, weights=None, solution=None)  # frees the dual
+        solution = replace(solution, centers=replace(solution.centers, margins=margins))
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)
-        self._store_margins(operator, solution, weight)
+        centers, distances = solution.centers, solution.geometry.distances
+        self.cluster_weights_ = np.asarray(centers.shares)
+        self.offset_, self._totals = centers.margins.offset, centers.margins.totals
+        self.radius_ = np.sqrt(centers.margins.squared_radius)
+        limits, mean = np.finfo(weight.dtype), float(weight @ distances.min(axis=1) / weight.sum())
+        rounding = float(limits.eps) * float(np.abs(operator.diag()).max())
+        self._least_width = max(LEAST_WIDTH * mean, rounding, float(limits.tiny))
         rows = operator.support_rows.reweighted(weight)
         A = rows.share_among_duplicates(solution.coefficients)
-        return replace(solution, centers=replace(solution.centers, coefficients=A))
+        return replace(solution, centers=replace(centers, coefficients=A))
 
     @property
     def _formulation(self) -> Formulation:
@@ -89,9 +103,8 @@ class OneClassClusterer(CenterClusterer):
     def _loop_rule(self, operator: KernelOperator) -> Rule:
         """Return the rule of a loop, which trains one SVM per cluster in every step."""
         tol = min(DUAL_TOL, 1e-2 * self.tol)
-        return Rule(
-            self._rule(operator), OneClassCenters(operator, self.nu, self._formulation, tol)
-        )
+        centers = OneClassCenters(operator, self.nu, self._formulation, tol)
+        return Rule(self._rule(operator), centers)
 
     def _masses(self, operator: KernelOperator, weight: Array) -> list[Array]:
         """Return the masses of the initializations, (n, c) each."""
@@ -109,9 +122,7 @@ class OneClassClusterer(CenterClusterer):
         options = {**self._loop_options, "tol": tol, "description": self._description}
         return alternate(operator, rule, start, sample_weight=weight, cycles=True, **options)
 
-    def _run_start(self, *arguments: Any) -> Solution:
-        """Run the loop from one initialization; arguments as for `_run`."""
-        return self._run(*arguments)
+    _run_start = _run  # from an initialization, which a mixture may anneal
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         """Return the solution of the loop from the best initialization.
@@ -126,7 +137,7 @@ class OneClassClusterer(CenterClusterer):
         is_last = part is operator and (len(masses) == 1 or self._is_annealed)
         tol = self.tol if is_last else STARTS_TOL * self.tol
         ends = (self._run_start(part, rule, start, counts, tol) for start in starts)
-        best = best_of(ends, lambda end: _scatter(end, counts), SAME_SCATTER)
+        best = least_scattered(ends, counts)
         if is_last or (part is operator and not best.converged):
             return best
         if part is operator:
@@ -138,8 +149,8 @@ class OneClassClusterer(CenterClusterer):
         rule = self._loop_rule(operator)
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
         svms: Any = rule.centers
-        svms = svms.on_surrogate()
-        return self._run(operator, rule, svms.centers(mass, weight, None), weight, self.tol)
+        start = svms.on_surrogate().centers(mass, weight, None)
+        return self._run(operator, rule, start, weight, self.tol)
 
     @property
     def _is_annealed(self) -> bool:
@@ -157,17 +168,6 @@ class OneClassClusterer(CenterClusterer):
         limit = None if operator.on_device else self.plan_.memory
         chosen = plan(operator.X[rows], kernel=self.kernel_, memory_limit=limit)
         return chosen.build(operator.X[rows]), counts.astype(weight.dtype)
-
-    def _store_margins(self, operator: KernelOperator, solution: Solution, weight: Array) -> None:
-        """Store the margins of the SVMs and the least width of a cluster."""
-        margins: Margins = solution.centers.margins
-        self.cluster_weights_ = np.asarray(solution.centers.shares)
-        self.offset_ = margins.offset
-        self.radius_ = np.sqrt(margins.squared_radius)
-        self._totals = margins.totals
-        mean = float(weight @ solution.geometry.distances.min(axis=1) / weight.sum())
-        rounding = np.finfo(weight.dtype).eps * float(np.abs(operator.diag()).max())
-        self._least_width = max(LEAST_WIDTH * mean, rounding, float(np.finfo(weight.dtype).tiny))
 
     def _centers(self) -> Centers:
         """Return the stored centers as the membership rule needs them."""
@@ -218,9 +218,106 @@ class OneClassClusterer(CenterClusterer):
         )
 
 
-def _scatter(solution: Solution, weight: Array) -> float:
-    """Return Σ w z D², which initializations are compared by.
+@dataclass(eq=False, repr=False, kw_only=True)
+class OneClassKMeans(OneClassClusterer):
+    """Hard clusters, each a one-class SVM: Camastra and Verri's kernel method.
 
-    The objective f_LL of a mixture is high where a cluster is about to vanish.
+    k-means with the center of the smallest sphere around a cluster in place of its mean: every
+    sample goes to the nearest center, then every cluster's SVM is trained on its own samples [1]_.
+    The 2009 paper compares its soft form with this one [2]_. With ν = 1 it is kernel k-means. With
+    a smaller ν the loop may end in a cycle, which a `ConvergenceWarning` reports.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=2
+        Number of clusters. ``"auto"`` estimates the number of groups that are separated by density
+        gaps, one where there are none.
+    formulation : {"svdd", "ocsvm"}, default="svdd"
+        Nearest by the distance to the sphere's center, or by the depth inside the margin in
+        LIBSVM's scale, as in the tables of the 2009 paper, where large clusters starve small ones.
+    nu : float in (0, 1], default=0.95
+        Share of a cluster's samples that shapes it. At one, centers are means.
+    init : {"k-means++", "k-means", "random", "gmm"} or array of shape (n_samples, n_clusters), \
+default="k-means"
+        The first clusters. See `OneClassMixture`.
+    n_init : int, default=5
+        Number of initializations. The one with the least scatter is used.
+    kernel : str, callable or softkern.kernels.Kernel, default="rbf"
+        Positive semidefinite kernel, by name, as a function of two arrays, or as an object.
+    kernel_params : dict, default=None
+        Parameters of a kernel that is given by name or as a function.
+    bandwidth : str, float or array of shape (n_features,), default="auto"
+        Bandwidth of the kernel, or a rule that chooses it. ``"auto"`` is the rule ``"within"``.
+    engine, engine_params
+        As in `OneClassPCM`.
+    tol : float, default=1e-4
+        Stop when the change that `stopping` measures is below this.
+    max_iter : int, default=300
+        Largest number of iterations.
+    stopping : {"relative", "mean", "sum", "objective"}, default="mean"
+        Measure of change. See `OneClassPCM`.
+    random_state, verbose
+        As in `OneClassPCM`.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_samples,)
+        Cluster of each training sample.
+    n_clusters_ : int
+        Number of clusters.
+    memberships_ : array of shape (n_samples, n_clusters)
+        One for a sample's own cluster, zero for the others.
+    cluster_weights_ : array of shape (n_clusters,)
+        Share of the weight in every cluster.
+    objective_ : float
+        Σ w D² to the own centers.
+    support_, dual_coef_, offset_, radius_, outlier_scores_, overlap_scores_, converged_, history_
+        As in `OneClassMixture`.
+    bandwidth_, kernel_, plan_, engine_, approximation_error_, n_iter_
+        As in `OneClassPCM`.
+
+    References
+    ----------
+    .. [1] F. Camastra, A. Verri, "A novel kernel method for clustering", IEEE Trans. Pattern
+       Analysis and Machine Intelligence 27(5), 2005. :doi:`10.1109/TPAMI.2005.88`
+    .. [2] M. Bicego, M. A. T. Figueiredo, "Soft clustering using weighted one-class support vector
+       machines", Pattern Recognition 42(1), 2009. :doi:`10.1016/j.patcog.2008.07.004`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from softkern import OneClassKMeans
+    >>> X, y = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> model = OneClassKMeans(n_clusters=3).fit(X)
+    >>> model.cluster_weights_.round(2)
+    array([0.33, 0.33, 0.33])
     """
-    return float(weight @ (solution.memberships * solution.geometry.distances).sum(axis=1))
+
+    init: Any = "k-means"
+
+    _fitted: ClassVar[dict[str, Spec]] = {"_tie_error": Number(low=0)}
+    _products: ClassVar[int] = 10
+    _description: ClassVar[str] = "one-class k-means"
+    _remedy: ClassVar[str] = "Use fewer clusters or another initialization"
+
+    def _choose_scales(self, operator: KernelOperator, weight: Array) -> None:
+        self._tie_error = hard_rule(operator, self._formulation).error
+
+    def _warn_of_collapse(self, solution: Solution) -> None:
+        super()._warn_of_collapse(solution)
+        reseeded = getattr(solution.rule.memberships, "reseeded", 0)
+        if reseeded:
+            warn(
+                f"A cluster lost all samples {reseeded} times and was restarted at the sample "
+                "furthest from its own center. Use fewer clusters, init='k-means', or "
+                "formulation='svdd'.",
+                ReseedWarning,
+            )
+
+    def _rule(self, operator: KernelOperator | None = None) -> Hard:
+        if operator is None:
+            return Hard(self._formulation, self._tie_error)
+        return hard_rule(operator, self._formulation)
+
+    def _energies(self, geometry: Geometry) -> Array:
+        return -self._rule().depth(geometry, self._centers())  # memberships are zero and one

@@ -6,13 +6,13 @@ by them (Filippone, Masulli and Rovetta 2007, 2010).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from softkern._utils.arrays import column_sums, on_host
+from softkern._utils.arrays import column_sums, on_host, take_last
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
@@ -188,7 +188,7 @@ history_
         assert best is not None
         if isinstance(self.init, str):  # given clusters keep their order
             mass = on_host(column_sums(hard(best.memberships), weight))
-            best = _select_clusters(best, order_by_mass(mass, best.geometry.norms))
+            best = take_last(best, order_by_mass(mass, best.geometry.norms))
         rule: Any = best.rule.memberships
         self.eta_ = rule.eta
         self.eta_scale_ = float(rule.eta_scale)
@@ -245,14 +245,6 @@ def _merge_coinciding(solution: Solution) -> Solution:
     for k in range(len(gaps)):
         if not is_same[k, distinct].any():
             distinct.append(k)
-    if len(distinct) == len(gaps):
-        return solution
-    return _select_clusters(solution, np.array(distinct))
-
-
-def _select_clusters(solution: Solution, order: Array) -> Solution:
-    """Return the solution of some clusters, or of all in another order."""
-    rule: Any = solution.rule.memberships
-    smallest = None if rule.smallest is None else rule.smallest[order]
-    rule = replace(rule, eta=rule.eta[order], smallest=smallest)
-    return replace(solution.take(order), rule=replace(solution.rule, memberships=rule))
+    if len(distinct) < len(gaps):
+        solution = take_last(solution, np.array(distinct))
+    return solution

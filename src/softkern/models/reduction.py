@@ -18,12 +18,16 @@ def reduce_center(model: Any, tolerance: float, random_state: Any) -> Any:
     """Return a copy of the model on as few support points as the tolerance allows."""
     reduced = copy.copy(model)  # without caches
     for landmarks in _candidates(model, tolerance, random_state):
-        rows, weights, error = _project(model, landmarks)
+        factor = _factor(model, rank=None, landmarks=landmarks)
+        rows, points, columns = factor.compressed(model._columns, nonnegative=True)
+        weights = columns[:, 0]
+        inner = model._stored_operator().cross(points) @ model._columns  # ⟨v, Φ(point)⟩
+        norm = model.plan_.prediction_operator(points, model.kernel_).squared_norms(weights)[0]
+        error = float(_bound(model, model._norms[0] - 2 * weights @ inner[:, 0] + norm))
         if error <= tolerance:
             reduced.support_, reduced.dual_coef_ = model.support_[rows], weights
-            reduced._support = model._support[rows]
+            reduced._support, reduced.reduction_error_ = points, error
             reduced._inlier_coef = np.where(model._inlier_coef[rows] > 0, weights, 0)
-            reduced.reduction_error_ = error
             break
     return reduced
 
@@ -58,14 +62,3 @@ def _candidates(model: Any, tolerance: float, random_state: Any) -> Iterator[Arr
                 yield factor.landmarks[:count]
                 count = int(1.2 * count) + 1
             yield factor.landmarks
-
-
-def _project(model: Any, landmarks: Array) -> tuple[Array, Array, float]:
-    """Return places in the support, their nonnegative coefficients, and the error bound."""
-    factor = _factor(model, rank=None, landmarks=landmarks)
-    rows, _, weights = factor.compressed(model._columns, nonnegative=True)
-    points = model._support[rows]
-    inner = model._stored_operator().cross(points) @ model._columns  # ⟨v, Φ(point)⟩
-    norm = model.plan_.prediction_operator(points, model.kernel_).squared_norms(weights)[0]
-    gap = model._norms[0] - 2 * weights[:, 0] @ inner[:, 0] + norm
-    return rows, weights[:, 0], float(_bound(model, gap))

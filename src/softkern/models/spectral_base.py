@@ -41,13 +41,7 @@ from softkern.models.subset import (
 )
 from softkern.operators.base import KernelOperator
 from softkern.rows import Rows, order_by_mass
-from softkern.rules.projections import (
-    ASSIGNMENTS,
-    codes_of,
-    labels_by,
-    prototypes,
-    tied_words,
-)
+from softkern.rules.projections import ASSIGNMENTS, codes_of, labels_by, prototypes, tied_words
 from softkern.solvers.eigen import EIGENVECTOR_SCALES, Spectrum, solve
 from softkern.solvers.stopping import progress_bar
 
@@ -89,7 +83,7 @@ class SpectralClusterer(Clusterer, KernelModel):
         "prototypes_": Floats("cq"),
         "codes_": Floats("cq"),
         "mean_similarity_": Floats("n", low=0, method="mean_similarity"),
-        "search_": Typed("SpectralSearch", optional=True),
+        "search_": Typed("SpectralSearch", nullable=True, optional=True),
         "_degree_coef": Floats("s"),
         "_total_weight": Number(low=0, above=True),
     }
@@ -217,7 +211,7 @@ class SpectralClusterer(Clusterer, KernelModel):
     ) -> None:
         """Score the training rows as new samples; similarities leave out the row itself."""
         points = self.kernel_.restrict_new(rows.X, self.support_)
-        scores = self._spectral_scores(self, self._stored_operator().cross(points))
+        scores = self._spectral_scores(model=self, rows=self._stored_operator().cross(points))
         if self.kernel_.decays:
             degree = spectrum.degree.astype(operator.dtype)
             logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
@@ -250,7 +244,7 @@ class SpectralClusterer(Clusterer, KernelModel):
 
         The record also has `projections` and `log_similarity`.
         """
-        return self._spectral_scores(self, self._cross(X))
+        return self._spectral_scores(model=self, rows=self._cross(X))
 
     def _log_share(self, degree: Array) -> Array:
         """Logarithm of degrees as shares of the weight, (m,), bounded from below."""
@@ -379,7 +373,7 @@ class SpectralClusterer(Clusterer, KernelModel):
         check_is_fitted(self)
         if X is None:
             scores = SpectralScores(
-                self, projections=self.projections_, mean_similarity=self.mean_similarity_
+                model=self, projections=self.projections_, mean_similarity=self.mean_similarity_
             )
         else:
             scores = self.score_points(X)

@@ -34,31 +34,30 @@ VARIANTS = ("2015", "2015-corrected", "2015-absolute")  # of eq. 5: as printed, 
 class SpectralScores(PointScores):
     """Scores of samples and their positions in the eigenspace.
 
-    They follow from one product with `rows`, or from the given `parts`.
+    They follow from one product with `rows`, or from the given parts.
     """
 
-    def __init__(self, model: Any, rows: Any = None, **parts: Array) -> None:
-        super().__init__(**parts)
-        self._model, self._rows = model, rows
+    model: Any
+    rows: Any
 
     @cached_property
     def _product(self) -> Array:
         """Products with the coefficients of the projections and of the degree, (m, n_clusters)."""
-        model = self._model
-        return np.asarray(self._rows @ np.column_stack([model.dual_coef_, model._degree_coef]))
+        model = self.model
+        return np.asarray(self.rows @ np.column_stack([model.dual_coef_, model._degree_coef]))
 
     @cached_property
     def projections(self) -> Array:
         """e = K(X, support) α + b, (m, n_clusters − 1)."""
-        return self._product[:, :-1].astype(np.float64) + self._model.bias_
+        return self._product[:, :-1].astype(np.float64) + self.model.bias_
 
     @cached_property
     def log_similarity(self) -> Array:
         """Logarithm of the mean kernel value with the training samples, (m,)."""
-        model, degree = self._model, self._product[:, -1:]
+        model, degree = self.model, self._product[:, -1:]
         if not model.kernel_.decays:
             return model._log_share(degree[:, 0])
-        logs = model._log_product(self._rows, model._degree_coef[:, None], degree)[:, 0]
+        logs = model._log_product(self.rows, model._degree_coef[:, None], degree)[:, 0]
         return np.asarray(logs.astype(np.float64) - np.log(model._total_weight))
 
     @cached_property
@@ -69,7 +68,7 @@ class SpectralScores(PointScores):
     @cached_property
     def memberships(self) -> Array:
         """Memberships, (m, n_clusters)."""
-        return np.exp(self.log_memberships).astype(self._model.sample_weight_.dtype)
+        return np.exp(self.log_memberships).astype(self.model.sample_weight_.dtype)
 
     @cached_property
     def labels(self) -> NDArray[np.int_]:
@@ -84,16 +83,12 @@ class SpectralScores(PointScores):
     @cached_property
     def log_memberships(self) -> Array:
         """Soft memberships in both models: overlap scores are their ratio."""
-        return log_fuzzy(self._distances, m=2)
+        return log_fuzzy(prototype_distances(self.projections, self.model.prototypes_), m=2)
 
     @cached_property
     def soft_memberships(self) -> Array:
         """Soft memberships, (m, n_clusters)."""
-        return np.asarray(fuzzy(self._distances, m=2))
-
-    @cached_property
-    def _distances(self) -> Array:
-        return prototype_distances(self.projections, self._model.prototypes_)
+        return np.asarray(fuzzy(prototype_distances(self.projections, self.model.prototypes_), m=2))
 
 
 class HardScores(SpectralScores):
@@ -102,7 +97,7 @@ class HardScores(SpectralScores):
     @cached_property
     def memberships(self) -> Array:
         """One for the sample's cluster, zero for the others, (m, n_clusters)."""
-        model = self._model
+        model = self.model
         labels = labels_by(self.projections, model.codes_, model.assignment)
         return np.eye(model.n_clusters_, dtype=model.sample_weight_.dtype)[labels]
 

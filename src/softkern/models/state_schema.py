@@ -107,11 +107,13 @@ class Typed(Spec):
     """A value of a type, such as ``dict[str, float]``, or of a class that is given by name."""
 
     hint: Any
+    name: str = ""  # of what is expected, where the type of a wrong value explains little
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
         bases = [kind.__name__ for kind in type(value).__mro__]
         is_right = self.hint in bases if isinstance(self.hint, str) else _has_type(value, self.hint)
-        return "" if is_right else f"is a {type(value).__name__}"
+        wrong = f"is not {self.name}" if self.name else f"is a {type(value).__name__}"
+        return "" if is_right else wrong
 
 
 @dataclass(frozen=True)
@@ -228,17 +230,14 @@ def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}.")
     sizes: Sizes = {}
-    for attribute, spec in sorted(specs.items(), key=_place):
-        wrong = spec.problem(fitted[attribute], sizes) if attribute in fitted else ""
+    given = [attribute for attribute in specs if attribute in fitted]
+    # numbers and arrays set the sizes that others are compared with
+    for attribute in sorted(given, key=lambda a: not isinstance(specs[a], Number | Floats)):
+        wrong = specs[attribute].problem(fitted[attribute], sizes)
         if wrong:
             raise ValueError(f"{attribute} of {name} {wrong}.")
-        if attribute == "sample_rows_" and is_without_rows:
+        if attribute == "sample_rows_":
             del sizes["n"]  # the weights are those of other rows
-
-
-def _place(item: tuple[str, Spec]) -> tuple[bool, bool]:
-    """Sort numbers that are sizes first, then arrays, which set sizes too."""
-    return not getattr(item[1], "size", ""), not isinstance(item[1], Floats)
 
 
 # Objects within models

@@ -93,6 +93,11 @@ def _two_columns(e, y0, y1, a, b):
 
 
 @compiled(fastmath=_SUMS)
+def _less(e, s, t, u, v):
+    return e - s * s - t * t - u * u - v * v
+
+
+@compiled(fastmath=_SUMS)
 def _add_four_columns(e0, e1, e2, e3, y0, y1, y2, y3, q, k):
     """E −= squared differences in columns k to k + 3."""
     a0, a1, a2, a3 = q[0, k], q[1, k], q[2, k], q[3, k]
@@ -100,30 +105,11 @@ def _add_four_columns(e0, e1, e2, e3, y0, y1, y2, y3, q, k):
     c0, c1, c2, c3 = q[0, k + 2], q[1, k + 2], q[2, k + 2], q[3, k + 2]
     d0, d1, d2, d3 = q[0, k + 3], q[1, k + 3], q[2, k + 3], q[3, k + 3]
     for j in range(y0.size):
-        x = y0[j]
-        y = y1[j]
-        z = y2[j]
-        w = y3[j]
-        s = x - a0
-        t = y - b0
-        u = z - c0
-        v = w - d0
-        e0[j] -= s * s + t * t + u * u + v * v
-        s = x - a1
-        t = y - b1
-        u = z - c1
-        v = w - d1
-        e1[j] -= s * s + t * t + u * u + v * v
-        s = x - a2
-        t = y - b2
-        u = z - c2
-        v = w - d2
-        e2[j] -= s * s + t * t + u * u + v * v
-        s = x - a3
-        t = y - b3
-        u = z - c3
-        v = w - d3
-        e3[j] -= s * s + t * t + u * u + v * v
+        x, y, z, w = y0[j], y1[j], y2[j], y3[j]
+        e0[j] = _less(e0[j], x - a0, y - b0, z - c0, w - d0)
+        e1[j] = _less(e1[j], x - a1, y - b1, z - c1, w - d1)
+        e2[j] = _less(e2[j], x - a2, y - b2, z - c2, w - d2)
+        e3[j] = _less(e3[j], x - a3, y - b3, z - c3, w - d3)
 
 
 @compiled()
@@ -165,54 +151,24 @@ def _exponentials(e):
 
 
 @compiled(fastmath=_SUMS)
+def _added(sums, x, a, b, c, d):
+    return sums[0] + x * a, sums[1] + x * b, sums[2] + x * c, sums[3] + x * d
+
+
+@compiled(fastmath=_SUMS)
 def _sum_four_columns(e0, e1, e2, e3, a, b, c, d, out, k):
     """out[:, k : k + 4] += Σ E (a, b, c, d)."""
     zero = a.dtype.type(0)
-    s00, s01, s02, s03 = zero, zero, zero, zero
-    s10, s11, s12, s13 = zero, zero, zero, zero
-    s20, s21, s22, s23 = zero, zero, zero, zero
-    s30, s31, s32, s33 = zero, zero, zero, zero
+    s0 = s1 = s2 = s3 = (zero, zero, zero, zero)
     for j in range(a.size):
-        x0 = e0[j]
-        x1 = e1[j]
-        x2 = e2[j]
-        x3 = e3[j]
-        w = a[j]
-        s00 += w * x0
-        s10 += w * x1
-        s20 += w * x2
-        s30 += w * x3
-        w = b[j]
-        s01 += w * x0
-        s11 += w * x1
-        s21 += w * x2
-        s31 += w * x3
-        w = c[j]
-        s02 += w * x0
-        s12 += w * x1
-        s22 += w * x2
-        s32 += w * x3
-        w = d[j]
-        s03 += w * x0
-        s13 += w * x1
-        s23 += w * x2
-        s33 += w * x3
-    out[0, k] += s00
-    out[1, k] += s10
-    out[2, k] += s20
-    out[3, k] += s30
-    out[0, k + 1] += s01
-    out[1, k + 1] += s11
-    out[2, k + 1] += s21
-    out[3, k + 1] += s31
-    out[0, k + 2] += s02
-    out[1, k + 2] += s12
-    out[2, k + 2] += s22
-    out[3, k + 2] += s32
-    out[0, k + 3] += s03
-    out[1, k + 3] += s13
-    out[2, k + 3] += s23
-    out[3, k + 3] += s33
+        s0 = _added(s0, e0[j], a[j], b[j], c[j], d[j])
+        s1 = _added(s1, e1[j], a[j], b[j], c[j], d[j])
+        s2 = _added(s2, e2[j], a[j], b[j], c[j], d[j])
+        s3 = _added(s3, e3[j], a[j], b[j], c[j], d[j])
+    sums = s0, s1, s2, s3
+    for r in range(4):
+        for i in range(4):
+            out[r, k + i] += sums[r][i]
 
 
 @compiled()

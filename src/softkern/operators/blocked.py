@@ -16,7 +16,10 @@ class BlockedOperator(KernelOperator):
     engine: ClassVar[str] = "blocked"
 
     def _product(self, A: Array) -> Array:
-        return self._cross_product(self.X, A)
+        return blocked_product(self.kernel, self.X, self.X, A)
+
+    def _cross_product(self, X_new: Any, A: Array) -> Array:
+        return blocked_product(self.kernel, X_new, self.X, A)
 
     def partial_product(self, index: Any, A: Any) -> Array:
         return blocked_product(self.kernel, self.X, self.X[index], np.asarray(A, self.dtype))

@@ -12,7 +12,7 @@ from sklearn import config_context
 
 from softkern._utils.threads import available_threads, one_thread
 from softkern._utils.typing import Array
-from softkern.operators.base import KernelOperator
+from softkern.operators.base import KernelOperator, blocked_product
 from softkern.rows import row_slices
 
 SQUARE = 512  # rows and columns computed at once
@@ -46,6 +46,9 @@ class DenseOperator(KernelOperator):
 
     def _product(self, A: Array) -> Array:
         return np.asarray(self.gram @ A)
+
+    def _cross_product(self, X_new: Any, A: Array) -> Array:
+        return blocked_product(self.kernel, X_new, self.X, A)
 
     def columns(self, index: Any) -> Array:
         return np.ascontiguousarray(self.gram[:, np.atleast_1d(index)])

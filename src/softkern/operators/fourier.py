@@ -20,7 +20,7 @@ import numpy as np
 from softkern._utils.threads import available_threads, is_forked
 from softkern._utils.typing import Array
 from softkern.kernels import Gaussian, Kernel
-from softkern.operators.base import KernelOperator, ProblemSize
+from softkern.operators.base import KernelOperator, ProblemSize, blocked_product
 
 MODES_LIMIT = 2**27  # a larger grid takes more memory and time than it saves
 FEW_MODES = 2**16  # of which a transform takes milliseconds; more than pairs of points save nothing
@@ -111,7 +111,7 @@ class FourierOperator(KernelOperator):
         fine = math.prod(self.modes) * 2 ** len(self.modes)
         transforms = -(-A.shape[1] // 2) * transform_seconds(fine, available_threads())
         if inside.size * float(self.shape[0]) * PAIR_SECONDS <= transforms:
-            out[inside] = super()._cross_product(X_new[inside], A)
+            out[inside] = blocked_product(self.kernel, X_new[inside], self.X, A)
             return out
         values, to_points = np.zeros((inside.size, A.shape[1])), self._plan(2, X_new[inside])
         with self._locked():

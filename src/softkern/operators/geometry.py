@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import device, is_dask_array, is_numpy_array
+from array_api_compat import device, is_numpy_array
 
 from softkern._utils.arrays import namespace, row_sums
 from softkern.rows import row_slices
@@ -29,18 +29,6 @@ class Geometry:
     product: Any  # K @ A, (n, c)
     norms: Any  # squared lengths of the centers, (c,)
     distances: Any  # squared distances to them, (n, c)
-
-    def take(self, order: Any) -> Geometry:
-        """The same of some centers, or of all in another order, by their numbers."""
-        if is_dask_array(self.product):
-            return Geometry(self.product[:, order], self.norms[order], self.distances[:, order])
-        xp = namespace(self.product)
-        order = xp.asarray(order, device=device(self.product))
-        return Geometry(
-            xp.take(self.product, order, axis=1),
-            xp.take(self.norms, order, axis=0),
-            xp.take(self.distances, order, axis=1),
-        )
 
     def gaps(self, A: Any) -> Any:
         """Squared distances between the centers A (n, c), whose columns sum to one, (c, c).

@@ -9,7 +9,6 @@ selected on the host, and do not depend on the order of the samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +28,6 @@ DEFAULT_RANK = 500
 ROUNDING = 100  # times that of an exact product: the factor's own
 PANEL = 100  # landmarks proposed at once
 UNIFORM_ROWS = 10_000  # that uniform landmarks are drawn from
-Block = Callable[[Any, Any], Any]  # block(rows, columns) of kernel values, on a device or the host
 
 
 class NystroemOperator(KernelOperator):
@@ -90,20 +88,83 @@ class NystroemOperator(KernelOperator):
         if not row_tolerance >= 0:
             raise ValueError(f"row_tolerance must not be negative, got {row_tolerance!r}.")
         self._points, self.on_device = points, points is not None
-        factor = PivotedCholesky(self.diag(), self.dtype, self._block, repr(kernel))
-        trace = float(weight @ self._diagonal)
-        largest = row_tolerance * float(self._diagonal.max())
-
-        def is_done() -> bool:
-            trace_left = float(weight @ factor.residual)
-            return trace_left <= trace_tolerance * trace and factor.residual.max() <= largest
-
+        self._panels: list[Any] = []  # Fᵀ in pieces (t, n), on the device of the points
+        self.landmarks = np.empty(0, dtype=np.intp)
+        self.residual = self._diagonal.astype(np.float64)  # the diagonal of K − F Fᵀ
+        if (self.residual < 0).any():
+            raise ValueError(f"{kernel!r} is not positive semidefinite: k(x, x) < 0 occurs.")
+        trace, largest = float(weight @ self._diagonal), float(self._diagonal.max())
         proposals = Proposals(landmarks, self.support_rows, as_random_state(random_state))
-        factor.extend(proposals, n if rank is None else min(rank, n), is_done)
-        self._panels, self.landmarks = factor.panels, factor.landmarks
-        self.rank, self.residual = int(factor.landmarks.size), factor.residual
-        self.trace_error = float(weight @ factor.residual) / trace if trace > 0 else 0.0
+        rank = n if rank is None else min(rank, n)
+        while self.landmarks.size < rank:
+            is_near = weight @ self.residual <= trace_tolerance * trace
+            if is_near and self.residual.max() <= row_tolerance * largest:
+                break
+            candidates = proposals.draw(min(PANEL, rank - self.landmarks.size), self.residual)
+            if candidates.size == 0:
+                break
+            accepted = self._accept(candidates, proposals)
+            if accepted.size:
+                self._add_panel(accepted)
+        self.rank = int(self.landmarks.size)
+        self.trace_error = float(weight @ self.residual) / trace if trace > 0 else 0.0
         self.approximation_error = self.trace_error
+
+    def _accept(self, candidates: Array, proposals: Proposals) -> Array:
+        """Select the candidates that a one-by-one factorization would have drawn as well."""
+        floor = 100 * np.finfo(self.dtype).eps * float(self._diagonal.max())
+        square = self._kernel_block(candidates, candidates).astype(np.float64)
+        for panel in self._panels:
+            part = on_host(panel[:, candidates]).astype(np.float64)
+            square -= part.T @ part
+        before = square.diagonal().copy()
+        self.residual[candidates[before <= floor]] = 0  # the rest of them is rounding
+        accepted: list[int] = []
+        for i in range(candidates.size):
+            if square[i, i] > floor and proposals.keep(square[i, i] / before[i]):
+                accepted.append(i)
+                column = square[i:, i] / np.sqrt(square[i, i])
+                square[i:, i:] -= np.outer(column, column)
+        return np.asarray(candidates[accepted])
+
+    def _add_panel(self, chosen: Array) -> None:
+        """Add rows of Fᵀ for new landmarks, and subtract the part of the diagonal they explain."""
+        n = self.shape[0]
+        square = on_host(self._unexplained(chosen, chosen))
+        square = np.asarray((square + square.T) / 2, dtype=np.float64)
+        lower = np.linalg.cholesky(square + 1e-14 * np.trace(square) * np.eye(chosen.size))
+        panel: Any = None
+        explained = np.empty(n)
+        for rows in row_blocks(n, 4 * chosen.size, 8):
+            values = self._unexplained(chosen, rows)
+            xp = namespace(values)
+            if panel is None:
+                dtype = self.dtype if is_numpy_array(values) else values.dtype
+                panel = xp.empty((chosen.size, n), dtype=dtype, device=device(values))
+            if is_numpy_array(values):  # on the transposes, whose memory layout BLAS needs
+                transposed = values.T.astype(np.float64)
+                solved = dtrsm(1.0, lower, transposed, side=1, trans_a=1, lower=1).T
+            else:
+                solved = xp.linalg.solve(like(lower, values), xp.astype(values, xp.float64))
+            panel[:, rows] = solved
+            explained[rows] = on_host((solved * solved).sum(axis=0))
+        residual = self.residual - explained
+        if (residual < -1e-2 * float(self._diagonal.max())).any():
+            raise ValueError(
+                f"{self.kernel!r} is not positive semidefinite on these data, and has no Cholesky "
+                "factor; use engine='blocked'."
+            )
+        self.residual = np.maximum(residual, 0)
+        self.residual[chosen] = 0
+        self._panels.append(panel)
+        self.landmarks = np.concatenate([self.landmarks, chosen])
+
+    def _unexplained(self, chosen: Array, rows: Any) -> Any:
+        """K(chosen, rows) minus the part that the panels so far explain, (t, rows)."""
+        values = self._block(chosen, rows)
+        for panel in self._panels:
+            values -= panel[:, chosen].T @ panel[:, rows]
+        return values
 
     def to_device(self, array: Any) -> Any:
         return like(array, self._points) if self.on_device else array
@@ -204,90 +265,6 @@ class NystroemOperator(KernelOperator):
         if problem.kernel.is_positive_semidefinite is False:
             return f"it needs a positive semidefinite kernel, and {problem.kernel!r} is not"
         return super().unsupported_reason(problem)
-
-
-class PivotedCholesky:
-    """A partial Cholesky factor, extended by one panel of landmarks at a time.
-
-    `panels` are Fᵀ in pieces (t, n), and `residual` is diag(K − F Fᵀ). The name of the kernel is
-    for error messages.
-    """
-
-    def __init__(self, diagonal: Array, dtype: Any, block: Block, name: str) -> None:
-        self.dtype, self.block, self.name = dtype, block, name
-        self.largest = float(diagonal.max())
-        self.residual = diagonal.astype(np.float64)
-        if (self.residual < 0).any():
-            raise ValueError(f"{name} is not positive semidefinite: k(x, x) < 0 occurs.")
-        self.panels: list[Any] = []
-        self.landmarks = np.empty(0, dtype=np.intp)
-
-    def extend(self, proposals: Proposals, rank: int, is_done: Callable[[], bool]) -> None:
-        """Add landmarks until the rank is reached, or `is_done`."""
-        floor = 100 * np.finfo(self.dtype).eps * self.largest
-        while self.landmarks.size < rank and not is_done():
-            size = min(PANEL, rank - self.landmarks.size)
-            candidates = proposals.draw(size, self.residual)
-            if candidates.size == 0:
-                break
-            accepted = self._accept(candidates, proposals, floor)
-            if accepted.size:
-                self._add_panel(accepted)
-
-    def _accept(self, candidates: Array, proposals: Proposals, floor: float) -> Array:
-        """Select the candidates that a one-by-one factorization would have drawn as well."""
-        square = np.asarray(on_host(self.block(candidates, candidates))).astype(np.float64)
-        for panel in self.panels:
-            part = on_host(panel[:, candidates]).astype(np.float64)
-            square -= part.T @ part
-        before = square.diagonal().copy()
-        self.residual[candidates[before <= floor]] = 0  # the rest of them is rounding
-        accepted: list[int] = []
-        for i in range(candidates.size):
-            if square[i, i] > floor and proposals.keep(square[i, i] / before[i]):
-                accepted.append(i)
-                column = square[i:, i] / np.sqrt(square[i, i])
-                square[i:, i:] -= np.outer(column, column)
-        return np.asarray(candidates[accepted])
-
-    def _add_panel(self, chosen: Array) -> None:
-        """Add rows of Fᵀ for new landmarks, and subtract the part of the diagonal they explain."""
-        n = self.residual.size
-        square = on_host(self._unexplained(chosen, chosen))
-        square = np.asarray((square + square.T) / 2, dtype=np.float64)
-        lower = np.linalg.cholesky(square + 1e-14 * np.trace(square) * np.eye(chosen.size))
-        panel: Any = None
-        explained = np.empty(n)
-        for rows in row_blocks(n, 4 * chosen.size, 8):
-            values = self._unexplained(chosen, rows)
-            xp = namespace(values)
-            if panel is None:
-                dtype = self.dtype if is_numpy_array(values) else values.dtype
-                panel = xp.empty((chosen.size, n), dtype=dtype, device=device(values))
-            if is_numpy_array(values):  # on the transposes, whose memory layout BLAS needs
-                transposed = values.T.astype(np.float64)
-                solved = dtrsm(1.0, lower, transposed, side=1, trans_a=1, lower=1).T
-            else:
-                solved = xp.linalg.solve(like(lower, values), xp.astype(values, xp.float64))
-            panel[:, rows] = solved
-            explained[rows] = on_host((solved * solved).sum(axis=0))
-        residual = self.residual - explained
-        if (residual < -1e-2 * self.largest).any():
-            raise ValueError(
-                f"{self.name} is not positive semidefinite on these data, and has no Cholesky "
-                "factor; use engine='blocked'."
-            )
-        self.residual = np.maximum(residual, 0)
-        self.residual[chosen] = 0
-        self.panels.append(panel)
-        self.landmarks = np.concatenate([self.landmarks, chosen])
-
-    def _unexplained(self, chosen: Array, rows: Any) -> Any:
-        """K(chosen, rows) minus the part that the panels so far explain, (t, rows)."""
-        values = self.block(chosen, rows)
-        for panel in self.panels:
-            values -= panel[:, chosen].T @ panel[:, rows]
-        return values
 
 
 class Proposals:

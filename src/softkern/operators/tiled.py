@@ -66,12 +66,12 @@ class TiledOperator(KernelOperator):
 
     def _product(self, A: Array) -> Array:
         if self.shape[0] ** 2 <= DENSE_PAIRS:
-            return super()._cross_product(self.X, A)
+            return blocked_product(self.kernel, self.X, self.X, A)
         return self._tiles.product(None, A, self.threads)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
         if X_new.shape[0] * self.shape[0] <= DENSE_PAIRS:
-            return super()._cross_product(X_new, A)
+            return blocked_product(self.kernel, X_new, self.X, A)
         return self._tiles.product(X_new, A, self.threads)
 
     def partial_product(self, index: Any, A: Any) -> Array:

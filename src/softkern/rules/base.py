@@ -39,15 +39,6 @@ class Centers:
     shares: AnyArray | None = None  # (c,), of the total weight in each center
     margins: Any = None  # of one-class SVMs, see `softkern.rules.one_class`
 
-    def take(self, order: AnyArray) -> Centers:
-        """Return some of the centers, or all in another order."""
-        return Centers(
-            self.coefficients[:, order],
-            None if self.product is None else self.product[:, order],
-            None if self.shares is None else self.shares[order],
-            None if self.margins is None else self.margins.take(order),
-        )
-
 
 @dataclass(frozen=True)
 class Evaluation:

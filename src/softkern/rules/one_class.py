@@ -38,10 +38,6 @@ class Margins:
     weights: AnyArray = field(default=None, repr=False)  # training weights (n, c)
     solution: Any = field(default=None, repr=False)  # of the dual, where the next one starts
 
-    def take(self, order: AnyArray) -> Margins:
-        """Return some of the margins, or all in another order, without the dual."""
-        return Margins(self.offset[order], self.squared_radius[order], self.totals[order])
-
 
 @dataclass(frozen=True)
 class Formulation:

@@ -32,15 +32,6 @@ class Solution:
         """Coefficients A of the centers, (n, c)."""
         return self.centers.coefficients
 
-    def take(self, order: AnyArray) -> Solution:
-        """Return some of the clusters, or all in another order."""
-        return replace(
-            self,
-            centers=self.centers.take(order),
-            geometry=self.geometry.take(order),
-            memberships=self.memberships[:, order],
-        )
-
 
 class Steps:
     """One run of the loop: its state, its history, and when it stops."""

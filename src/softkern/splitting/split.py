@@ -52,10 +52,8 @@ def split(X: Array, seed: int = 0, min_cluster: int = SPLITTING.min_cluster) -> 
     return number_by_mass(labels, np.ones(len(X)), -np.arange(len(X)))
 
 
-def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.intp]:
+def split_into(X: Array, count: int, seed: int = 0) -> NDArray[np.int64]:
     """Return a given number of clusters, (n,), or as many as there are distinct rows."""
-    if count == 1:
-        return np.zeros(len(X), dtype=np.intp)
     labels = split(X, seed)
     if labels.max() + 1 == count or X.shape[1] == 0:
         return labels

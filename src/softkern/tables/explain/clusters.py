@@ -31,10 +31,6 @@ QUANTILES = (0.05, 0.5, 0.95)  # the usual range and its median
 DISTINCT = 0.25  # effect from which a column is reported
 MOST_TEXTS = 50  # values of a text column; a column with more holds names
 FEW = 2  # values of a numeric column up to which it is compared like text
-NAMES = (
-    "cluster", "rows", "share", "rank", "column", "median", "low", "high", "all_median", "all_low",
-    "all_high", "value", "value_share", "all_share", "effect", "words",
-)  # fmt: skip
 
 
 def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.DataFrame:
@@ -99,29 +95,24 @@ def describe_clusters(model: Any, X: Any, *, sample_weight: Any = None) -> pd.Da
 def describe(table: pd.DataFrame, labels: Array, weight: Any = None) -> pd.DataFrame:
     """Return the table of `describe_clusters` for rows with labels (n,), −1 in no cluster."""
     weight = check_weights(weight, len(table))
-    clusters, group = np.unique(labels, return_inverse=True)
-    own_weight = np.bincount(group, weights=weight)
-    order = [k for k in np.argsort(clusters < 0, kind="stable") if own_weight[k] > 0]
+    labels, found = np.asarray(labels), []
     parts = [
         part
         for k, name in enumerate(table.columns)  # by position: names may occur twice
-        for part in _compare(str(name), table.iloc[:, k], weight, group)
+        for part in _compare(str(name), table.iloc[:, k], weight, labels)
     ]
-    records = []
-    is_one = len(order) == 1
-    for k in order:
-        own = [part for part in parts if part.group == k]
+    clusters = np.unique(labels[weight > 0]).tolist()
+    is_one = len(clusters) == 1
+    for cluster in sorted(clusters, key=lambda k: (k < 0, k)):  # −1 comes last
+        own = [part for part in parts if part.cluster == cluster]
         if not is_one:
             own.sort(key=lambda part: (-round(part.effect, 2), -part.shift))
-        head = {
-            "cluster": int(clusters[k]),
-            "rows": int((weight[group == k] > 0).sum()),
-            "share": float(own_weight[k] / weight.sum()),
-        }
-        for rank, part in enumerate(own or [ClusterColumn(k)], 1):
-            words = cluster_column_text(part, is_one)
-            records.append(head | vars(part) | {"rank": rank, "words": words})
-    return pd.DataFrame(records, columns=list(NAMES))
+        own_weight = weight[labels == cluster]
+        for rank, part in enumerate(own or [ClusterColumn(cluster)], 1):
+            part.rows, part.share = int((own_weight > 0).sum()), own_weight.sum() / weight.sum()
+            part.rank, part.words = rank, cluster_column_text(part, is_one)
+            found.append(part)
+    return pd.DataFrame(found).drop(columns=["has_ratios", "is_date"])
 
 
 def cluster_parts(table: pd.DataFrame, most: int = 3) -> dict[int, tuple[str, list[str]]]:
@@ -153,18 +144,22 @@ def cluster_lines(table: pd.DataFrame, most: int = 3) -> dict[int, str]:
 class ClusterColumn:
     """A column of a cluster: quantiles of numbers, or the most over-represented value."""
 
-    group: int
+    cluster: int
+    rows: int = 0
+    share: float = 0.0
+    rank: int = 1
     column: str = ""
-    low: float = np.nan
     median: float = np.nan
+    low: float = np.nan
     high: float = np.nan
-    all_low: float = np.nan
     all_median: float = np.nan
+    all_low: float = np.nan
     all_high: float = np.nan
     value: str | None = None
     value_share: float = np.nan
     all_share: float = np.nan
     effect: float = 0.0
+    words: str = ""
     has_ratios: bool = False  # numbers, none of them negative
     is_date: bool = False  # numbers are days since 1970
 
@@ -205,19 +200,20 @@ def _compare_numbers(
 ) -> Iterator[ClusterColumn]:
     order = np.argsort(values, kind="stable")
     values, weight, group = values[order], weight[order], group[order]
-    all_low, all_median, all_high = lower_quantile(values, weight, QUANTILES).tolist()
+    quantiles = lower_quantile(values, weight, QUANTILES).tolist()
     below, up_to = _shares_below(values, weight)
-    for k in np.unique(group):
+    for k in np.unique(group).tolist():
         own = np.flatnonzero(group == k)
         x, w = values[own], weight[own]
         own_below, own_up_to = _shares_below(x, w)
         apart = max(np.abs(own_up_to - up_to[own]).max(), np.abs(own_below - below[own]).max())
         others = 1.0 - float(w.sum() / weight.sum())
-        low, median, high = lower_quantile(x, w, QUANTILES).tolist()
-        part = ClusterColumn(k, name, low, median, high, all_low, all_median, all_high)
+        part = ClusterColumn(k, column=name, has_ratios=values[0] >= 0 and not is_date)
+        part.low, part.median, part.high = lower_quantile(x, w, QUANTILES).tolist()
+        part.all_low, part.all_median, part.all_high = quantiles
         # F_cluster − F_all is the share of the others times F_cluster − F_others
         part.effect = min(1.0, float(apart) / others) if others > 1e-12 else 0.0
-        part.has_ratios, part.is_date = bool(values[0] >= 0) and not is_date, is_date
+        part.is_date = is_date
         yield part
 
 
@@ -233,7 +229,7 @@ def _compare_texts(
     name: str, codes: Array, texts: list[str], weight: Array, group: Array
 ) -> Iterator[ClusterColumn]:
     whole = np.bincount(codes, weight)
-    for k in np.unique(group):
+    for k in np.unique(group).tolist():
         own = np.bincount(codes[group == k], weight[group == k], len(texts))
         others = whole - own
         has_others = others.sum() > 0
@@ -241,7 +237,7 @@ def _compare_texts(
         best = int(np.argmax(more))
         yield ClusterColumn(
             k,
-            name,
+            column=name,
             value=texts[best],
             value_share=float(own[best] / own.sum()),
             all_share=float(whole[best] / whole.sum()),

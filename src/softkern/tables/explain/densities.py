@@ -119,10 +119,10 @@ class Ellipsoids:
 
         def evaluate(precision: Precision, off: Array, pull: Array) -> tuple[Array, Array]:
             width = np.broadcast_to(precision.diagonal, pull.shape)
-            if excluded is not None:
-                pull, width = _without(precision, pull, excluded)
-            r2 = pull**2 / width
             total = np.einsum("ij,ij->i", off, pull)
+            if excluded is not None:
+                pull, width, total = _without(precision, pull, total, excluded)
+            r2 = pull**2 / width
             return total - r2.max(axis=1), 0.5 * r2  # without its worst column
 
         return self._in_best_cluster(X, evaluate)
@@ -198,17 +198,20 @@ class Precision:
         return np.asarray(rows + is_own * self.flat)
 
 
-def _without(precision: Precision, pull: Array, excluded: NDArray[np.intp]) -> tuple[Array, Array]:
-    """Return pulls and widths, (m, d), of the density without excluded columns."""
+def _without(
+    precision: Precision, pull: Array, total: Array, excluded: NDArray[np.intp]
+) -> tuple[Array, Array, Array]:
+    """Return pulls and widths, (m, d), and squared lengths, (m,), without excluded columns."""
     rows = precision.rows(excluded)  # (m, s, d)
     square = np.take_along_axis(rows, excluded[:, None, :], axis=2)  # (m, s, s)
     own = np.take_along_axis(pull, excluded, axis=1)  # (m, s)
     share = np.linalg.solve(square, rows)  # (m, s, d)
     width = precision.diagonal - np.einsum("msd,msd->md", rows, share)
     left = pull - np.einsum("ms,msd->md", own, share)
+    total = total - np.einsum("ms,ms->m", own, np.linalg.solve(square, own[..., None])[..., 0])
     np.put_along_axis(left, excluded, 0.0, axis=1)
     np.put_along_axis(width, excluded, 1.0, axis=1)
-    return left, width
+    return left, width, total
 
 
 def _of_each(logs: Array, columns: NDArray[np.intp]) -> Array:

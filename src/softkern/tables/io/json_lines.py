@@ -57,18 +57,13 @@ class JsonLinesReader(RecordReader):
 def is_json_lines(head: bytes, name: str) -> bool:
     """Return whether the lines of a file are JSON objects. Reject JSON of another shape."""
     start = head.removeprefix(BOM_UTF8).lstrip()
-    if start.startswith(b"["):
-        rest = start[1:].lstrip()
-        if rest[:1] in (b"{", b"[") or _is_json(start):
-            raise TableError(f"{name} is JSON, one array; {ARRAY}.")
-        return False
-    if not start.startswith(b"{"):
-        return False
-    line = start.split(b"\n", 1)[0]
-    if _is_json(line):
+    first, second = start[:1], start[1:].lstrip()[:1]
+    if first == b"{" and _is_json(start.split(b"\n", 1)[0]):
         return True
-    if start[1:].lstrip()[:1] in (b'"', b"}"):
+    if first == b"{" and second in (b'"', b"}"):
         raise TableError(f"{name} is JSON, one object over several lines; {ARRAY}.")
+    if first == b"[" and (second in (b"{", b"[") or _is_json(start)):
+        raise TableError(f"{name} is JSON, one array; {ARRAY}.")
     return False
 
 

@@ -55,14 +55,14 @@ def detect_layout(text: str, data: TableBytes, form: Format, notes: list[str]) -
     if not any(map(any, records)):
         raise TableError(f"{data.name}: the first line is longer than {HEAD:,} bytes.")
     names, skip = find_header(records, form, data.name, notes)
-    above = text[: found[skip - 1][1]] if skip else ""
+    above = io.StringIO(text[: found[skip - 1][1]] if skip else "", newline="")
     decimal = form.decimal or _find_decimal(records[skip:])
     if decimal == separator and form.separator is None:
         decimal = "."
         notes.append("commas separate its cells, so that numbers have a decimal point")
     elif decimal == "," and form.decimal is None:
         notes.append("numbers have a decimal comma (--decimal . otherwise)")
-    return Layout(names, len(_split_lines(above)), separator, decimal, records[skip:])
+    return Layout(names, len(above.readlines()), separator, decimal, records[skip:])
 
 
 # The header, and titles above it
@@ -226,18 +226,14 @@ def split_line(line: str, separator: str) -> list[str]:
     return next(_split_records(line, separator), ([], 0))[0]
 
 
-def _split_lines(text: str) -> list[str]:
-    return io.StringIO(text, newline="").readlines()
-
-
 def _split_records(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
     """Split text into records of cells, blank ones included, with the place where each ends.
 
     Splits as `csv.reader` does, whose limit on the length of a cell is one for the whole process.
     """
-    place = 0
     if separator == BLANKS:
-        for line in _split_lines(text):
+        place = 0
+        for line in io.StringIO(text, newline=""):
             place += len(line)
             yield line.split(), place
         return
@@ -247,15 +243,11 @@ def _split_records(text: str, separator: str) -> Iterator[tuple[list[str], int]]
         rf"(?P<end>{mark}|\r\n|\r|\n|\Z)"
     )
     record: list[str] = []
-    while place < len(text):
-        cell = pattern.match(text, place)
-        assert cell is not None
-        place = cell.end()
+    for cell in pattern.finditer(text):
+        if cell.start() == len(text) and not record:
+            return
         record.append(((cell["quoted"] or "").replace('""', '"') + cell["plain"]).strip())
-        if cell["end"] == separator and place < len(text):
-            continue
-        if cell["end"] == separator:
-            record.append("")
-        is_blank = len(record) == 1 and cell[0] == cell["end"]
-        yield [] if is_blank else record, place
-        record = []
+        if cell["end"] != separator:
+            is_blank = len(record) == 1 and cell[0] == cell["end"]
+            yield [] if is_blank else record, cell.end()
+            record = []

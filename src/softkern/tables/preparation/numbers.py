@@ -68,15 +68,15 @@ def _content(
 ) -> tuple[NumberFormat | None, str, dict[str, Any]]:
     """Return the format of a column, and the kind and values of a note, "" for plain numbers."""
     present = cells.dropna()
-    if not is_required and _are_long(present):
+    sample = [] if is_numeric(present.dtype) else sample_cells(present)
+    if not is_required and _are_long(present, sample):
         return None, "long numbers", {"digits": LONG}
-    has_text = is_text(present.dtype)
-    numbers = parse_plain(present, decimal) if has_text else None
+    numbers = parse_plain(present, decimal) if is_text(present.dtype) else None
     if numbers is not None or is_numeric(present.dtype) or present.empty:
         if dates and are_dates(NumberFormat(decimal).parse(present)):
             return NumberFormat(decimal, date="%Y%m%d"), "days", {"ambiguous": ""}
         return None, "", {}
-    if has_text and any(map(is_number, sample_cells(present))):
+    if any(map(is_number, sample)):
         guess = infer_number_format(present, decimal)
         if guess.n_parsed == len(present) and len(guess.units) < 2:
             values = {"format": guess.format, "ambiguous": guess.ambiguous, "bare": guess.n_bare}
@@ -87,19 +87,18 @@ def _content(
             raise _not_a_number(cells, guess.format, 1)
     date = infer_date_format(present, decimal)
     if date is None or not dates:
-        return None, _text_kind(present) if date is None else "dates", {}
+        return None, _text_kind(present, sample) if date is None else "dates", {}
     values = {"ambiguous": quote(date[1])}
     if date[1]:
         values["is_month_first"] = date[0].startswith(("%m", "%b", "%B"))
     return NumberFormat(decimal, date=date[0]), "days", values
 
 
-def _text_kind(values: pd.Series[Any]) -> str:
+def _text_kind(values: pd.Series[Any], sample: list[str]) -> str:
     """Return the kind of the note about a column of text."""
     n_values = values.astype(str).nunique()
     if n_values == 1:
         return "constant text"
-    sample = sample_cells(values)
     if all(map(TIME.fullmatch, sample)):
         return "times"
     if all(infer_date_format(pd.Series([cell])) is not None for cell in sample[:SAMPLE]):
@@ -107,11 +106,10 @@ def _text_kind(values: pd.Series[Any]) -> str:
     return "categories" if n_values <= MOST_CATEGORIES else "text"
 
 
-def _are_long(values: pd.Series[Any]) -> bool:
+def _are_long(values: pd.Series[Any], sample: list[str]) -> bool:
     """Return whether most cells are whole numbers so long that floats cannot represent them."""
     if values.dtype.kind in "iu":
         return bool((values.abs() >= 10 ** (LONG - 1)).mean() > 0.5)
-    sample = sample_cells(values) if is_text(values.dtype) else []
     return sum(map(bool, map(DIGITS.fullmatch, sample))) > len(sample) / 2
 
 

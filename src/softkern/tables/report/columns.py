@@ -41,11 +41,8 @@ def listed_cells(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[st
 def _cells(column: pd.Series[Any]) -> list[Any]:
     if holds_numbers(column.dtype):
         return [_number(value) for value in column.to_numpy(np.float64, na_value=np.nan).tolist()]
-    is_empty = column.isna().tolist()
-    return [
-        None if empty else shorten(value, MAX_LENGTH)
-        for value, empty in zip(column.tolist(), is_empty, strict=True)
-    ]
+    cells = zip(column.tolist(), column.isna(), strict=True)
+    return [None if is_empty else shorten(value, MAX_LENGTH) for value, is_empty in cells]
 
 
 def _number(value: float) -> float | str | None:

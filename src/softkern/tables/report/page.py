@@ -127,8 +127,7 @@ def write_report(
     with stage("explanations"):
         data |= explanations(drawn, data["tables"], clusters)
     data["style"] = {"colors": COLORS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
-    filters = {"is_mapping": lambda value: isinstance(value, Mapping), "text": _text}
-    page = template("page.html", **filters).render(
+    page = template("page.html", text=_text).render(
         title=shorten(title or type(model).__name__, MAX_TITLE),
         summary=summary(ranks, data["isDetector"]),
         data=data,

@@ -1,4 +1,4 @@
-// Labels at each level of the density tree, as AlphaTree.labels_at computes them. levels.py
+// Labels at each level of the density tree, as AlphaTree.labels_at computes them. tree.py
 // describes the arrays.
 "use strict";
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
-from softkern.density_tree.layout import Line, dendrogram, flatten
+from softkern.density_tree.layout import dendrogram, flatten
 from softkern.density_tree.tree import SMALL_SHARE, AlphaTree
 from softkern.fitted import level_of
 from softkern.tables.report.packing import pack
@@ -63,33 +63,30 @@ def encode_tree(model: Any, labels: Array, rows: Array) -> dict[str, Any]:
         "steps": pack(steps_below(levels, model.level_[rows]), np.uint16),
         "noise": np.searchsorted(np.sort(model.level_), levels, side="right").tolist(),
         "ticks": {str(k): f"{levels[k]:.4g}" for k in ticks},
-        **_dendrogram(dendrogram(tree), levels, label_of, parts),
+        **_dendrogram(tree, levels, label_of, parts),
     }
 
 
-def _dendrogram(lines: list[Line], levels: Array, label_of: Array, parts: Array) -> dict[str, Any]:
+def _dendrogram(tree: AlphaTree, levels: Array, label_of: Array, parts: Array) -> dict[str, Any]:
     """Return the tips from left to right, and the lines with the first and last tip above."""
-    tips = sorted((line.x0, line.peak) for line in lines if len(line.tips) == 1)
-    place = {peak: k for k, (_, peak) in enumerate(tips)}
-
-    def height(level: float) -> float:
-        """Convert a level to slider steps, which spread the tree evenly."""
-        return float(np.interp(level, levels, np.arange(len(levels))))
-
+    lines = dendrogram(tree)
+    tips = [peak for _, peak in sorted((one.x0, one.peak) for one in lines if len(one.tips) == 1)]
+    # in steps of the slider, which spread the tree evenly
+    heights = np.interp([(one.y0, one.y1) for one in lines], levels, np.arange(len(levels)))
     return {
-        "tips": [{"own": int(label_of[peak]), "part": int(parts[peak])} for _, peak in tips],
+        "tips": [{"own": int(label_of[peak]), "part": int(parts[peak])} for peak in tips],
         "lines": [
             {
                 "x0": line.x0,
                 "x1": line.x1,
-                "y0": height(line.y0),
-                "y1": height(line.y1),
+                "y0": y0,
+                "y1": y1,
                 "peak": line.peak,
                 "share": line.share,
                 "isSplit": line.is_split,
-                "tips": [place[line.tips[0]], place[line.tips[-1]]],
+                "tips": [tips.index(line.tips[0]), tips.index(line.tips[-1])],
             }
-            for line in lines
+            for line, (y0, y1) in zip(lines, heights.tolist(), strict=True)
         ],
     }
 
