@@ -61,13 +61,13 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> NoReturn:
     """Run the program `softkern` with the arguments of the process."""
-    stopping.handle_signals()
+    stopping.stop_on_signals()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # missing letters must not end the program
             with suppress(OSError):  # a closed file
                 stream.reconfigure(errors="replace")
     code = run(sys.argv[1:])
-    stopping.ignore_signals()
+    stopping.exit_on_signals(code)
     if code == BROKEN_PIPE:  # otherwise Python reports an error when it closes standard output
         sys.stdout = None
     sys.exit(code)
