@@ -291,14 +291,13 @@ def _build_object(name: str, fields: dict[str, Any], trusted: Collection[str]) -
         fields = {RENAMED.get(k, k): value for k, value in fields.items() if k not in REMOVED}
         kind: Any = resolve_name(f"softkern.{CLASSES[name]}")
         validate_arrays(name, fields)
+        is_fitted = issubclass(kind, BaseEstimator) and any(key.endswith("_") for key in fields)
+        check_fields(kind, fields, is_whole=is_fitted)
     else:
         kind = _trusted(name, trusted)
     takes_fields = is_dataclass(kind)
     if takes_fields:
-        check_fields(kind, fields)
         return kind(**fields)
-    if issubclass(kind, BaseEstimator):
-        check_fields(kind, fields, is_whole=any(name.endswith("_") for name in fields))
     built = kind.__new__(kind)
     vars(built).update(fields)
     return built

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import scipy.sparse as sp
@@ -298,10 +298,6 @@ def _has_type(value: Any, hint: Any) -> bool:
         return True
     if kind in (Union, UnionType):
         return any(_has_type(value, part) for part in parts)
-    if kind is Literal:
-        return value in parts
-    if kind is tuple and parts[-1] is not Ellipsis:
-        return isinstance(value, tuple) and len(value) == len(parts)
     if kind in (list, tuple):
         return isinstance(value, kind) and all(_has_type(item, parts[0]) for item in value)
     if kind is dict:
