@@ -92,7 +92,7 @@ def test_unknown_chunk_sizes_are_computed():
     some = chunked.rechunk({1: -1})
     some = some[some[:, 0] > 0]
     assert np.isnan(some.shape[0])
-    assert ChunkedRows.of(some).shape == (int((X[:, 0] > 0).sum()), 3)
+    assert ChunkedRows.of(some).X.shape == (int((X[:, 0] > 0).sum()), 3)
 
 
 def test_dataframes():

@@ -8,12 +8,12 @@ import pytest
 
 import softkern
 from softkern import FuzzyCMeans
-from softkern.models.base import SAMPLE_ATTRIBUTES
 from softkern.models.state import MODELS, from_state, to_state
 from softkern.models.state_schema import Floats, Number, Spec, fitted_specs, row_methods
 
 X = np.random.default_rng(0).normal(size=(40, 2))
-OF_SCIKIT_LEARN = {"n_features_in_", "feature_names_in_", "sample_weight_", *SAMPLE_ATTRIBUTES}
+OF_DASK = {"sample_rows_", "sample_row_weights_", "sample_outlier_scores_"}
+OF_SCIKIT_LEARN = {"n_features_in_", "feature_names_in_", "sample_weight_", *OF_DASK}
 
 
 @pytest.fixture

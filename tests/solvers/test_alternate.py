@@ -7,8 +7,10 @@ import pytest
 
 from softkern.kernels import Linear
 from softkern.operators.dense import DenseOperator
+from softkern.operators.geometry import Geometry
 from softkern.rules.base import Centers, Evaluation, Rule
-from softkern.solvers.alternate import alternate, anneal, best_of
+from softkern.solvers.alternate import alternate, anneal
+from softkern.solvers.initialization import least_scattered
 from softkern.solvers.steps import Solution
 
 
@@ -151,9 +153,14 @@ def test_annealing_shows_one_progress_bar(operator, capsys):
     assert "scale 2.0e+00, goal 2.0e+00" in shown
 
 
-def test_best_of():
-    runs = [Solution(None, START, None, np.zeros((1, 1)), value) for value in (3.0, 1.0, 0.9999)]
-    assert best_of(iter(runs)) is runs[2]
-    assert best_of(runs, margin=1e-3) is runs[1]
-    assert best_of(runs, key=lambda run: -run.objective) is runs[0]
-    assert best_of([runs[1], runs[1]]) is runs[1]
+def test_the_least_scattered_of_several_solutions():
+    weight, memberships = np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.5, 0.5]])
+    runs = [
+        Solution(None, START, Geometry(None, None, np.full((2, 2), value / 3)), memberships, -value)
+        for value in (3.0, 1.0, 0.99999, 0.99)
+    ]
+    assert least_scattered(iter(runs), weight) is runs[3]
+    assert least_scattered(runs[:3], weight) is runs[1]  # the next is the same but for rounding
+    assert least_scattered(runs[:1], weight) is runs[0]
+    assert least_scattered([runs[1], runs[1]], weight) is runs[1]
+    assert least_scattered(runs[2:0:-1], weight) is runs[2]

@@ -8,12 +8,9 @@ NEUTRAL = "#8a8a8a"  # noise and excluded samples: as clear on white as on black
 
 def _between(first: str, second: str, steps: int) -> list[str]:
     """Colors from one to just before the other."""
-    ends = [[int(color[k : k + 2], 16) for k in (1, 3, 5)] for color in (first, second)]
-    mixed = [
-        [round(a + (b - a) * step / steps) for a, b in zip(*ends, strict=True)]
-        for step in range(steps)
-    ]
-    return ["#" + "".join(f"{part:02x}" for part in color) for color in mixed]
+    ends = list(zip(bytes.fromhex(first[1:]), bytes.fromhex(second[1:]), strict=True))
+    mixed = ([round(a + (b - a) * step / steps) for a, b in ends] for step in range(steps))
+    return [f"#{bytes(color).hex()}" for color in mixed]
 
 
 # From low to high: lighter and from blue to orange, so that any color vision orders it, and as

@@ -16,6 +16,24 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def bytes_in_words(count: float) -> str:
+    """Return a number of bytes in its usual unit, in three digits."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}" if count < 999.5 else f"{count:.0f} {unit}"
+        count /= 1024
+    return f"{count:.3g} TiB"
+
+
+def seconds_in_words(seconds: float) -> str:
+    """Return a time in its usual unit, in two digits, such as '12 ms', '75 s' or '2.5 h'."""
+    if seconds < 0.9995:
+        return f"{seconds * 1e3:.2g} ms" if seconds < 0.0995 else f"{seconds * 1e3:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
 def one_line(text: str) -> str:
     """Join the lines of a text by blanks."""
     parts = re.split(r"[\r\n]+", text)

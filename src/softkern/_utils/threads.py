@@ -23,11 +23,6 @@ def _libraries() -> ThreadpoolController:
 
 
 @cache
-def _openmp() -> Any:
-    return _libraries().select(user_api="openmp")
-
-
-@cache
 def _cores() -> int:
     return int(joblib.cpu_count())  # reads files of the container: too slow for every product
 
@@ -38,8 +33,9 @@ def available_threads() -> int:
     The limit is read at every call: OMP_NUM_THREADS, `threadpool_limits` and joblib set it.
     """
     threads = _cores()
-    for library in _openmp().lib_controllers:
-        threads = min(threads, int(library.num_threads))
+    for library in _libraries().lib_controllers:
+        if library.user_api == "openmp":
+            threads = min(threads, int(library.num_threads))
     return max(1, threads)
 
 

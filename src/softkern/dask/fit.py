@@ -52,7 +52,7 @@ def _fit_rows(model: Any, X: Any, sample_weight: Any) -> None:
     with stage("checking all rows"):
         rows = ChunkedRows.of(X, sample_weight, size=size, seed=child_seed(model._fit_seed))
     check_scales(np.vstack([rows.low, rows.high]))
-    model.n_features_in_ = rows.shape[1]
+    model.n_features_in_ = len(rows.low)
     names = list(getattr(X, "columns", ()))
     if names and all(isinstance(name, str) for name in names):
         model.feature_names_in_ = np.array(names, dtype=object)

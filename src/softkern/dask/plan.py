@@ -59,8 +59,8 @@ def plan_chunks(
             "has none."
         )
     threads = worker_threads() or available_threads()
-    size = {"n": rows.shape[0], "n_vectors": n_vectors, "products": products, "threads": threads}
-    problem = replace(problem, **size)  # type: ignore[arg-type]
+    n = int(rows.X.shape[0])
+    problem = replace(problem, n=n, n_vectors=n_vectors, products=products, threads=threads)
     is_requested = engine in (ENGINE, NystroemOperator.engine) or "rank" in options
     if is_requested or (engine == "auto" and rank_for(problem, TRACE_ERROR, SAMPLE) is not None):
         rank = options.pop("rank", DEFAULT_RANK)

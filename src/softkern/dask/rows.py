@@ -65,13 +65,8 @@ class ChunkedRows:
         unit, least = 1.0 if is_usual else summary.largest, LEAST_SHARE * summary.largest
         if sample_weight is not None:
             weight = da.where(weight < least, 0.0, weight / unit)
-        subsample = summary.subsample(size, unit)
+        subsample = summary.drawn.subsample(size, unit)
         return cls(X, weight.astype(X.dtype), subsample, summary.low, summary.high)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and columns."""
-        return int(self.X.shape[0]), int(self.X.shape[1])
 
 
 def row_chunks(X: Any) -> Any:
@@ -124,6 +119,29 @@ def _weights(sample_weight: Any, X: Any) -> Any:
 # One pass over all rows
 
 
+class Drawn(NamedTuple):
+    """Rows of positive weight with their priorities."""
+
+    rows: NDArray[np.int64]
+    X: Array
+    weight: Array
+    priority: Array  # its logarithm
+
+    def highest(self, size: int) -> Drawn:
+        """Select the rows of highest priority, in its order."""
+        best = np.lexsort((self.rows, -self.priority))[:size]
+        return Drawn(*(part[best] for part in self))
+
+    def subsample(self, size: int, unit: float) -> Subsample:
+        """Select at most `size` of more rows in the order of priority, in that of their numbers."""
+        chosen, is_complete = np.argsort(self.rows[:size]), self.rows.size <= size
+        weight = self.weight[chosen] / unit
+        if not is_complete:  # a row at least as heavy as the first priority left out is always in
+            weight = np.exp(np.maximum(np.log(self.weight[chosen]) - self.priority[size], 0.0))
+        weight = weight.astype(self.X.dtype)
+        return Subsample(self.rows[chosen], self.X[chosen], weight, is_complete)
+
+
 class ChunkSummary(NamedTuple):
     """Summary of consecutive chunks."""
 
@@ -131,19 +149,7 @@ class ChunkSummary(NamedTuple):
     low: Array
     high: Array
     largest: float  # weight
-    rows: NDArray[np.int64]  # of positive weight and highest priority, in its order
-    X: Array
-    weight: Array
-    priority: Array  # its logarithm
-
-    def subsample(self, size: int, unit: float) -> Subsample:
-        """Select the rows of highest priority, in the order of their numbers."""
-        chosen, is_complete = np.argsort(self.rows[:size]), self.rows.size <= size
-        weight = self.weight[chosen] / unit
-        if not is_complete:  # a row at least as heavy as the first priority left out is always in
-            weight = np.exp(np.maximum(np.log(self.weight[chosen]) - self.priority[size], 0.0))
-        weight = weight.astype(self.X.dtype)
-        return Subsample(self.rows[chosen], self.X[chosen], weight, is_complete)
+    drawn: Drawn  # of highest priority
 
 
 def _summarize(X: Any, weight: Any, size: int, seed: int) -> ChunkSummary:
@@ -168,36 +174,19 @@ def summarize_chunk(
         present = np.flatnonzero(weight > 0)
         rows = (start + present).astype(np.int64)
         priority = np.log(weight[present]) - np.log(number_uniforms(rows, seed))
-    best = np.lexsort((rows, -priority))[:size]
-    chosen = present[best]
-    return ChunkSummary(
-        fault,
-        X.min(axis=0),
-        X.max(axis=0),
-        float(weight.max()),
-        rows[best],
-        np.asarray(X[chosen]),
-        weight[chosen],
-        priority[best],
-    )
+    drawn = Drawn(rows, X[present], weight[present], priority).highest(size)
+    return ChunkSummary(fault, X.min(axis=0), X.max(axis=0), float(weight.max()), drawn)
 
 
 def merge_summaries(parts: Sequence[ChunkSummary], size: int) -> ChunkSummary:
     """Merge the summaries of consecutive chunks."""
-    rows, X, weight, priority = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("rows", "X", "weight", "priority")
-    )
-    best = np.lexsort((rows, -priority))[:size]
+    columns = zip(*(part.drawn for part in parts), strict=True)
     return ChunkSummary(
         next((part.fault for part in parts if part.fault is not None), None),
         np.min([part.low for part in parts], axis=0),
         np.max([part.high for part in parts], axis=0),
         max(part.largest for part in parts),
-        rows[best],
-        X[best],
-        weight[best],
-        priority[best],
+        Drawn(*map(np.concatenate, columns)).highest(size),
     )
 
 

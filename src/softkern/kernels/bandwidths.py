@@ -215,15 +215,8 @@ def _loo(rows: Rows, seed: int) -> Bandwidth:
 
 
 RULES: dict[str, Callable[[Rows, int], Bandwidth]] = {
-    "auto": _auto,
-    "boundary": _boundary,
-    "global": _global,
-    "knn": _knn,
-    "loo": _loo,
-    "median": _median,
-    "scott": _scott,
-    "tree": _tree,
-    "within": _within,
+    rule.__name__.removeprefix("_"): rule
+    for rule in (_auto, _boundary, _global, _knn, _loo, _median, _scott, _tree, _within)
 }
 
 

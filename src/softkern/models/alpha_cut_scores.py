@@ -12,7 +12,6 @@ from scipy.special import softmax
 from softkern._utils.typing import Array
 from softkern.models.one_class_pcm import PCMScores
 from softkern.models.point_scores import PointScores
-from softkern.rules.memberships import runner_up
 
 
 class AlphaCutScores(PointScores):
@@ -56,6 +55,12 @@ class AlphaCutScores(PointScores):
         return shares
 
     @cached_property
+    def log_memberships(self) -> Array:
+        """Logarithms of the memberships, (m, c)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.memberships)
+
+    @cached_property
     def labels(self) -> NDArray[np.int_]:
         """Clusters, (m,), −1 for noise."""
         model, shares, product = self._model, self.memberships, self._product
@@ -81,12 +86,3 @@ class AlphaCutScores(PointScores):
     def outlier_scores(self) -> Array:
         """Negative log density, (m,)."""
         return self._whole.outlier_scores
-
-    @cached_property
-    def overlap_scores(self) -> Array:
-        """The second largest membership over the largest, (m,)."""
-        shares = self.memberships
-        if shares.shape[1] < 2:
-            return np.zeros(len(shares), dtype=shares.dtype)
-        first, second = runner_up(shares)
-        return second / first

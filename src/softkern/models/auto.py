@@ -169,7 +169,7 @@ history_
     }
     _fitted: ClassVar[dict[str, Spec]] = {
         "preparation_": Typed("TablePreparation", nullable=True),
-        "notes_": Typed(list[str]),
+        "notes_": Typed(list[str], "a list of texts"),
         "model_": Typed("KernelModel", nullable=True),
         "one_class_": Typed("OneClassPCM", nullable=True),
         "reason_": Typed(str),

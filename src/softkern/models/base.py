@@ -47,14 +47,7 @@ FIT_ATTRIBUTES: dict[str, Spec] = {
     "n_iter_": Number(low=0, whole=True),
     "converged_": Typed(bool | np.bool_),
     "objective_": Number(finite=False),
-    "history_": Typed(dict[str, list[float]]),
-}
-# The sample that represents all rows of a fit to Dask data: row numbers, weights that sum to
-# those of all rows, and outlier scores.
-SAMPLE_ATTRIBUTES: dict[str, Spec] = {
-    "sample_rows_": Indices("r", optional=True),
-    "sample_row_weights_": Floats("r", low=0, optional=True),
-    "sample_outlier_scores_": Floats("r", finite=False, optional=True),
+    "history_": Typed(dict[str, list[float]], "a dictionary of lists of numbers"),
 }
 
 
@@ -82,7 +75,11 @@ class SoftModel(Estimator, ABC):
         "n_features_in_": Number(low=1, whole=True, size="d"),
         "feature_names_in_": Check(names_problem, optional=True),
         "sample_weight_": Floats("n", low=0),
-        **SAMPLE_ATTRIBUTES,
+        # the sample of a fit to Dask data that represents all rows: row numbers, weights that sum
+        # to those of all rows, and outlier scores
+        "sample_rows_": Indices("r", optional=True),
+        "sample_row_weights_": Floats("r", low=0, optional=True),
+        "sample_outlier_scores_": Floats("r", finite=False, optional=True),
         **FIT_ATTRIBUTES,
         "_fit_seed": Spec(transient=True),  # one draw of random_state per fit
         "_plan_like": Spec(transient=True),  # see `_fit_rows`

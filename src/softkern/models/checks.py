@@ -51,9 +51,9 @@ def check_n_clusters(n_clusters: int, n: int) -> None:
 
 def check_distinct(n_clusters: int, operator: KernelOperator, weight: Array) -> None:
     """Raise an error for more clusters than distinct samples of positive weight."""
-    check_n_clusters(n_clusters, operator.shape[0])
     count = operator.support_rows.reweighted(weight).distinct[0].size
     if count < n_clusters:
+        check_n_clusters(n_clusters, operator.shape[0])
         raise DataError(
             f"cannot form {n_clusters} clusters: only {count} of the {operator.shape[0]} rows are "
             "different.",
@@ -74,9 +74,8 @@ def check_apart(operator: KernelOperator, weight: Array) -> None:
     kernel = operator.kernel
     if not np.isfinite(largest):
         raise DataError(f"values of {kernel!r} overflow in {operator.dtype}. Scale the data down.")
-    if largest > least:
-        return
-    if operator.support_rows.reweighted(weight).distinct[0].size < 2:  # all samples are equal
+    rows = operator.support_rows.reweighted(weight)
+    if largest > least or rows.distinct[0].size < 2:  # all samples are equal
         return
     remedy = "Center and scale the data, or use another kernel"
     if kernel.has_bandwidth:

@@ -151,7 +151,7 @@ class KernelModel(SoftModel):
     def _build(
         self, chosen: Plan, rows: Any, build: Callable[..., KernelOperator] = Plan.build
     ) -> KernelOperator:
-        """Store a plan, and build its operator. Print the first, and warn of a coarse second."""
+        """Store a plan, printed if `verbose`, and build its operator. Warn of a large error."""
         self.plan_ = chosen
         self._operators: dict[str, KernelOperator] = {}
         self.engine_, self.kernel_ = chosen.engine, chosen.kernel

@@ -26,13 +26,13 @@ from softkern.operators.base import Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Margins, Mixture
-from softkern.solvers.alternate import alternate, best_of
+from softkern.solvers.alternate import alternate
 from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import (
     INITS,
-    SAME_SCATTER,
     hard_rule,
     k_means_mass,
+    least_scattered,
     sort_by_mass,
 )
 from softkern.solvers.steps import Solution
@@ -137,11 +137,7 @@ class OneClassClusterer(CenterClusterer):
         is_last = part is operator and (len(masses) == 1 or self._is_annealed)
         tol = self.tol if is_last else STARTS_TOL * self.tol
         ends = (self._run_start(part, rule, start, counts, tol) for start in starts)
-
-        def scatter(end: Solution) -> float:  # f_LL is high where a cluster is about to vanish
-            return float(counts @ (end.memberships * end.geometry.distances).sum(axis=1))
-
-        best = best_of(ends, scatter, SAME_SCATTER)
+        best = least_scattered(ends, counts)
         if is_last or (part is operator and not best.converged):
             return best
         if part is operator:

@@ -34,7 +34,7 @@ from softkern.models.two_scale_scores import (
     robust_location_scale,
     widen_kernel,
 )
-from softkern.operators.base import CrossOperator, KernelOperator
+from softkern.operators.base import KernelOperator
 from softkern.rows import DUPLICATE_SHARE, Rows, lower_quantile, scale_weights
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
@@ -85,8 +85,7 @@ class PCMScores(DetectorScores):
             operator, coefficients, weight = self._training
             logs = narrow[:, None]
             if operator.is_exact_support:
-                inliers = np.zeros_like(coefficients)
-                inliers[model.support_, 0] = model._inlier_coef
+                inliers = self._inliers[:, None]
                 narrow = log_sums_of_others(operator, inliers, np.exp(logs), weight)[:, 0]
             else:
                 narrow = subtract_own_parts(logs, operator, coefficients, weight)[:, 0]
@@ -95,35 +94,40 @@ class PCMScores(DetectorScores):
     @cached_property
     def log_densities(self) -> tuple[Array, Array]:
         """Logarithms of the narrow and the wide density without isolated points, (m,) each."""
-        model, rows = self._model, self.rows
-        if self._training is not None:
-            rows = model._stored_operator().cross(rows.X)
-        wide = model._stored_operator("wide", kernel=model._wide_kernel)
+        model, X = self._model, self.rows.X
+        wide: Any = model._stored_operator("wide", kernel=model._wide_kernel)
         # the operator itself is faster than its product with the same points
-        is_whole = self._training is not None and np.array_equal(
-            model.support_, np.arange(rows.shape[0])
-        )
-        far = (wide if is_whole else wide.cross(rows.X)).log_product(model._inlier_coef)
-        return self._log_narrow_density(rows), far
+        if self._training is None or not np.array_equal(model.support_, np.arange(X.shape[0])):
+            wide = wide.cross(X)
+        return self._log_narrow_density(), wide.log_product(model._inlier_coef)
 
-    def _log_narrow_density(self, rows: CrossOperator) -> Array:
+    @cached_property
+    def _inliers(self) -> Array:
+        """`columns` as a vector, without isolated points."""
+        inliers: Array = self._model._inlier_coef
+        if len(inliers) < len(self.columns):  # the operator of the fit has rows without weight
+            inliers = np.zeros_like(self.columns[:, 0])
+            inliers[self._model.support_] = self._model._inlier_coef
+        return inliers
+
+    def _log_narrow_density(self) -> Array:
         """Return the logarithm of the narrow density, (m,), from the product with all points.
 
         The part of a few isolated points is subtracted. Where that leaves hardly any digits, the
         density is summed again.
         """
-        model, product = self._model, self.geometry.product[:, 0]
-        inliers = model._inlier_coef
-        isolated = np.flatnonzero(inliers != model.dual_coef_)
+        rows, product, coefficients = self.rows, self.geometry.product[:, 0], self.columns[:, 0]
+        isolated = np.flatnonzero(self._inliers != coefficients)
         if not isolated.size:
-            return rows.log_product(inliers, product)
-        is_few = isolated.size <= MOST_ISOLATED * inliers.size
+            return rows.log_product(self._inliers, product)
+        is_few = isolated.size <= MOST_ISOLATED * len(self._model.support_)
         if not (is_few and rows.support.error_is_known):
-            return rows.log_product(inliers)
-        points = model.plan_.prediction_operator(model._support[isolated], model.kernel_)
-        left = product - points.cross(rows.X) @ model.dual_coef_[isolated]
+            return rows.log_product(self._inliers)
+        points, kernel = rows.support.X[isolated], self._model.kernel_
+        part = self._model.plan_.prediction_operator(points, kernel).cross(rows.X)
+        left = product - part @ coefficients[isolated]
         is_lost = left <= np.sqrt(np.finfo(product.dtype).eps) * product
-        return rows.log_product(inliers, np.where(is_lost, 0, left))
+        return rows.log_product(self._inliers, np.where(is_lost, 0, left))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -83,7 +83,7 @@ class SpectralClusterer(Clusterer, KernelModel):
         "prototypes_": Floats("cq"),
         "codes_": Floats("cq"),
         "mean_similarity_": Floats("n", low=0, method="mean_similarity"),
-        "search_": Typed("SpectralSearch", optional=True),
+        "search_": Typed("SpectralSearch", nullable=True, optional=True),
         "_degree_coef": Floats("s"),
         "_total_weight": Number(low=0, above=True),
     }

@@ -85,9 +85,7 @@ FILE_NAMES = {path: name for name, path in CLASSES.items()}
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 MOST_LETTERS = 2**26  # characters that an array of texts may hold
 SPARSE = {
-    f"{name}_{kind}": getattr(sp, f"{name}_{kind}")
-    for name in ("csr", "csc")
-    for kind in ("array", "matrix")
+    kind.__name__: kind for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix)
 }
 
 
@@ -221,21 +219,27 @@ def _build(kind: str, parts: dict[str, Any], trusted: Collection[str]) -> Any:
         case "objects":
             return _array_of(**parts)
         case "texts":
-            longest = max(map(len, parts["items"]), default=0)
-            if len(parts["items"]) * longest > MOST_LETTERS:  # each takes the space of the longest
-                raise ValueError(f"texts of up to {longest:,} characters are too many.")
+            count, longest = len(parts["items"]), max(map(len, parts["items"]), default=0)
+            if count * longest > MOST_LETTERS:  # each takes the space of the longest
+                raise ValueError(f"{count:,} texts of up to {longest:,} characters are too many.")
             return _array_of(**parts).astype(str)
         case "sparse":
             arrays = parts["data"], parts["indices"], parts["indptr"]
             out = SPARSE[parts["name"]](arrays, shape=tuple(parts["shape"]))
             out.check_format(full_check=True)  # compiled loops trust the indices
             return out
-        case "scalar" if np.dtype(parts["dtype"]).kind in "biufU":
-            return np.dtype(parts["dtype"]).type(parts["value"])
+        case "scalar":
+            dtype = np.dtype(parts["dtype"])
+            if dtype.kind not in "biufU":
+                raise ValueError(f"{dtype} is not the dtype of a number or a text.")
+            return dtype.type(parts["value"])
         case "dtype":
             return np.dtype(parts["name"])
-        case "numpy type" if issubclass(getattr(np, parts["name"]), np.generic):
-            return getattr(np, parts["name"])
+        case "numpy type":
+            number = getattr(np, parts["name"])
+            if not (isinstance(number, type) and issubclass(number, np.generic)):
+                raise ValueError(f"{parts['name']} is not a number type of NumPy.")
+            return number
         case "RandomState":
             random_state = np.random.RandomState(_bit_generator(parts["state"]))
             random_state.set_state(parts["state"])  # with the normal number in store
@@ -250,7 +254,7 @@ def _build(kind: str, parts: dict[str, Any], trusted: Collection[str]) -> Any:
             return slice(*parts["items"])
         case "dict":
             return dict(parts["items"])
-    raise ValueError(f"it holds a {kind!r} that cannot be built from {sorted(parts)}.")
+    raise ValueError(f"{kind!r} is not a kind of value.")
 
 
 def _build_of_sklearn(estimator: str, attributes: dict[str, Any]) -> Any:
@@ -273,8 +277,10 @@ def _build_model(estimator: str, params: dict[str, Any], fitted: dict[str, Any])
         names, specs = stored_names(kind), fitted_specs(kind)
         attributes = {names.get(stored, stored): value for stored, value in fitted.items()}
         validate_state(kind, attributes)
-        older = {name: None for name, spec in specs.items() if spec.optional and spec.nullable}
-        vars(model).update(older | attributes)  # files of older versions lack some
+        # files of older versions lack some private attributes
+        lacking = [name for name, spec in specs.items() if spec.optional and spec.nullable]
+        older = {name: None for name in lacking if name.startswith("_")}
+        vars(model).update(older | attributes)
         model._check_state()
     return model
 

@@ -107,11 +107,13 @@ class Typed(Spec):
     """A value of a type, such as ``dict[str, float]``, or of a class that is given by name."""
 
     hint: Any
+    name: str = ""  # of what is expected, where the type of a wrong value explains little
 
     def _problem(self, value: Any, sizes: Sizes) -> str:
         bases = [kind.__name__ for kind in type(value).__mro__]
         is_right = self.hint in bases if isinstance(self.hint, str) else _has_type(value, self.hint)
-        return "" if is_right else f"is a {type(value).__name__}"
+        wrong = f"is not {self.name}" if self.name else f"is a {type(value).__name__}"
+        return "" if is_right else wrong
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from array_api_compat import is_array_api_obj, is_numpy_array
 from sklearn import get_config
 from sklearn.utils import check_array
 
-from softkern._utils.arrays import namespace
 from softkern._utils.neighbors import k_nearest
 from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
@@ -95,8 +94,6 @@ class KernelProducts(ABC):
     def _device_diagonal(self) -> Any:
         return self.support.to_device(self._diagonal)
 
-    # Distances
-
     def squared_distances(self, A: Any) -> Any:
         """Squared distance in feature space of every row to every center, (m, c)."""
         columns, is_vector = self.support._check_columns(A)
@@ -119,8 +116,6 @@ class KernelProducts(ABC):
         else:
             distances = features.distances(features.centers(A), self._new_features)
         return Geometry(product, norms, distances)
-
-    # Logarithms
 
     def log_product(self, A: Any, product: Array | None = None) -> Array:
         """log(K @ A) for A ≥ 0, to relative accuracy however far a row is from the support.
@@ -238,8 +233,7 @@ class KernelOperator(KernelProducts):
     def distance_error(self) -> float:
         """Rounding of a squared distance, of the order of that of the largest number in its sum."""
         sizes = self._diagonal if self.features is None else self.features.norms
-        xp, limits = namespace(sizes), np.finfo(self.dtype)
-        largest = float(xp.max(xp.abs(sizes)))
+        limits, largest = np.finfo(self.dtype), float(np.abs(sizes).max())
         return max(4 * self.rounding * largest, float(limits.tiny) / float(limits.eps))
 
     def __repr__(self) -> str:

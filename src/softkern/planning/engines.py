@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from softkern._utils.text import bytes_in_words
 from softkern.operators.base import KernelOperator, ProblemSize
 from softkern.operators.blocked import BlockedOperator
 from softkern.operators.dense import DenseOperator
@@ -27,7 +28,6 @@ from softkern.operators.precomputed import PrecomputedOperator
 from softkern.operators.tiled import TiledOperator
 from softkern.operators.work import Cost
 from softkern.planning import costs
-from softkern.planning.text import bytes_in_words
 
 MEMORY_SHARE = 0.8  # of the available memory
 LOOP_ARRAYS = 5  # of the shape of A: product, distances, memberships old and new, coefficients
@@ -110,6 +110,20 @@ class Engine:
     def known(self, options: dict[str, Any]) -> dict[str, Any]:
         """Select the options that the engine has."""
         return {name: options[name] for name in options if name in self.option_names}
+
+    def check_options(self, options: dict[str, Any], requested: str) -> None:
+        """Raise a ValueError for an option that the engine, chosen as `requested`, has not."""
+        unknown = next((name for name in options if name not in self.option_names), None)
+        if unknown is None:
+            return
+        which = f"engine={self.name!r}"
+        if requested != self.name:
+            which += f" (chosen by engine={requested!r})"
+        others = [key for key, other in ENGINES.items() if unknown in other.option_names]
+        remedy = f"engine={' or '.join(map(repr, others))} does" if others else "no engine does"
+        raise ValueError(
+            f"{which} does not know the option {unknown!r} of engine_params; {remedy}."
+        )
 
     def unsupported_reason(self, problem: ProblemSize, options: dict[str, Any]) -> str | None:
         """Return why the engine cannot be used for a problem on this machine, or None."""

@@ -19,6 +19,7 @@ from sklearn import config_context
 from softkern._utils.arrays import is_dask
 from softkern._utils.memory import available_memory
 from softkern._utils.random import fixed_seed
+from softkern._utils.text import bytes_in_words, plural, seconds_in_words
 from softkern._utils.threads import available_threads
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth, resolve
@@ -31,7 +32,6 @@ from softkern.planning.engines import (
     LOW_RANK,
     MEMORY_SHARE,
     Candidate,
-    Engine,
     choose,
     exact_engine,
     is_small,
@@ -39,7 +39,6 @@ from softkern.planning.engines import (
     price_engines,
     rank_for,
 )
-from softkern.planning.text import bytes_in_words, plan_text
 from softkern.rows import Rows
 
 SAMPLE = 1000  # rows that show cost models how the data are distributed
@@ -214,7 +213,38 @@ class Plan:
             raise MemoryError(shortage)
 
     def __str__(self) -> str:
-        return plan_text(self)
+        """Return a heading and a table of all engines, the chosen one marked."""
+        problem, shortage = self.problem, self.shortage
+        heading = [
+            f"K @ A for n = {problem.n:,}, d = {problem.d}, {plural(problem.n_vectors, 'vector')}, "
+            f"{np.dtype(problem.dtype)}, {type(self.kernel).__name__} kernel, "
+            f"{plural(problem.products, 'product')}, {plural(problem.threads, 'thread')}, up to "
+            f"{bytes_in_words(self.limit)}"
+        ]
+        if self.approximation_error:
+            heading.append(f"{self.approximation_error:.2g} of the trace is left out")
+        if self.surrogate is not None:
+            memory = bytes_in_words(self.surrogate.memory)
+            heading.append(f"most steps use a low-rank surrogate of {memory}")
+        chosen = "▸ " if shortage is None else "✗ "
+        table = [("engine", "memory", "set-up", "product", "")]
+        for candidate in self.candidates:
+            mark = chosen if candidate.engine == self.engine else "  "
+            memory = setup = product = "–"
+            if (cost := candidate.cost) is not None:
+                memory = bytes_in_words(cost.memory)
+                memory += f" + {bytes_in_words(cost.device)} device" if cost.device else ""
+                setup = seconds_in_words(cost.setup * candidate.speed)
+                product = seconds_in_words(cost.product * candidate.speed)
+            table.append((mark + candidate.engine, memory, setup, product, candidate.reason))
+        widths = [max(len(row[k]) for row in table) for k in range(4)]
+        lines = ["; ".join(heading)]
+        for engine, *figures, reason in table:
+            cells = [text.rjust(width) for text, width in zip(figures, widths[1:], strict=True)]
+            lines.append("  ".join([engine.ljust(widths[0]), *cells, reason]).rstrip())
+        if shortage is not None:
+            lines.append(f"Does not fit into memory: {shortage}")
+        return "\n".join(lines)
 
 
 def plan(
@@ -347,7 +377,7 @@ def _compare_engines(
     else:
         price = prices[engine]
     price.require(problem.n)
-    _check_options(options, price.engine, engine)
+    price.engine.check_options(options, engine)
     exact = replace(
         draft,
         engine=price.engine.name,
@@ -388,16 +418,3 @@ def _low_rank_plan(exact: Plan, problem: ProblemSize, seconds: float) -> Plan | 
         surrogate_rank=0,
         fallback=replace(exact, priced=tuple((by_name | {LOW_RANK: failed}).values())),
     )
-
-
-def _check_options(options: dict[str, Any], engine: Engine, requested: str) -> None:
-    """Raise a ValueError for an option that the chosen engine does not have."""
-    for name in options:
-        if name in engine.option_names:
-            continue
-        which = f"engine={engine.name!r}"
-        if requested != engine.name:
-            which += f" (chosen by engine={requested!r})"
-        others = [key for key, other in ENGINES.items() if name in other.option_names]
-        remedy = f"engine={' or '.join(map(repr, others))} does" if others else "no engine does"
-        raise ValueError(f"{which} does not know the option {name!r} of engine_params; {remedy}.")

@@ -9,9 +9,8 @@ points and new ones. `anneal` runs it from scale to scale.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from array_api_compat import is_numpy_array
@@ -128,21 +127,3 @@ def anneal(
             if changed is not None:
                 centers, geometry = changed, None
     return replace(end, n_iter=len(history["scale"]), history=history)
-
-
-def best_of(
-    solutions: Iterable[Solution],
-    key: Callable[[Solution], float] = attrgetter("objective"),
-    margin: float = 0.0,
-) -> Solution:
-    """Return the solution of the lowest objective, or key, and the first of equal ones.
-
-    With a margin, a later one must be better by that share, so that rounding does not decide
-    between starts with the same result.
-    """
-    runs = iter(solutions)
-    best = next(runs)
-    for run in runs:
-        if key(run) < key(best) - margin * abs(key(best)):
-            best = run
-    return best

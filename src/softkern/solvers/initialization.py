@@ -12,7 +12,7 @@ computes centers. It does not depend on the order of rows. The values of `init` 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
@@ -29,7 +29,7 @@ from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
-from softkern.solvers.alternate import alternate, alternate_all, best_of
+from softkern.solvers.alternate import alternate, alternate_all
 from softkern.solvers.steps import Solution
 
 START_TOL = 1e-4  # tolerance of the runs among which the best is selected
@@ -94,7 +94,7 @@ def k_means_mass(
         alternate(operator, rule, Mean().centers(start, weight, None), **options)
         for start in starts
     )
-    end = best_of(runs, margin=SAME_SCATTER)
+    end = least_scattered(runs, weight)
     return end.rule.memberships.evaluate(end.geometry, end.centers, weight).mass
 
 
@@ -163,7 +163,7 @@ def best_fuzzy(
 ) -> Solution:
     """Return the best of loosely converged runs of a fuzzy rule, with the largest cluster first.
 
-    It runs on the operator's surrogate if there is one, which the geometry is of.
+    The runs use the operator's surrogate if there is one, and so does the geometry.
     """
     operator, rule = operator.surrogate or operator, Rule(memberships, Mean())
     generator = np.random.RandomState(seed)
@@ -182,6 +182,22 @@ def best_fuzzy(
         runs = alternate_all(operator, rule, starts, **options)
         best = [min([*best, *runs], key=attrgetter("objective"))]
     return sort_by_mass(best[0], weight)
+
+
+def least_scattered(solutions: Iterable[Solution], weight: Array) -> Solution:
+    """Return the solution of least scatter Σ w u D², the first of those with the same clusters.
+
+    The objective of a mixture is no measure: it is high where a cluster is about to vanish.
+    """
+    best: Solution | None = None
+    least = np.inf
+    for solution in solutions:
+        spread = solution.memberships * solution.geometry.distances
+        scatter = float(weight @ spread.sum(axis=1))
+        if best is None or scatter < (1 - SAME_SCATTER) * least:
+            best, least = solution, scatter
+    assert best is not None
+    return best
 
 
 def sort_by_mass(solution: Solution, weight: Array) -> Solution:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from softkern.tables.explain.clusters import ClusterColumn
-    from softkern.tables.explain.reasons import Explanation
-    from softkern.tables.explain.reference import UsualRange
+    from softkern.tables.explain.reasons import Explanation, Reason
     from softkern.tables.explain.row_view import RowView
 
 MOST_DAYS = 700_000  # days since 1970 that a calendar has
@@ -175,38 +174,29 @@ def explanation_text(explanation: Explanation, rows: RowView, i: int) -> str:
     return "; ".join(texts) or "no column stands out"
 
 
-def _reason_text(reason: Any, rows: RowView, i: int) -> str:
-    def name(j: int) -> str:
-        return quote(rows.names[j], 40)
-
-    def cell(j: int) -> str:
-        return f"{name(j)} {rows.format_value(i, j)}"
-
-    def span(j: int, usual: UsualRange) -> str:
-        return rows.format_range(j, usual.low, usual.high)
-
+def _reason_text(reason: Reason, rows: RowView, i: int) -> str:
+    names = [quote(rows.names[j], 40) for j in reason.columns]
+    values = [rows.format_value(i, j) for j in reason.columns]
+    cells = [f"{name} {value}" for name, value in zip(names, values, strict=True)]
+    ranges = zip(2 * reason.columns, reason.ranges, strict=False)
+    spans = [rows.format_range(j, usual.low, usual.high) for j, usual in ranges]
     match reason.kind:
         case "outside":
             where = "" if reason.cluster is None else f" in cluster {reason.cluster}"
-            return f"{cell(reason.column)}, usual {span(reason.column, reason.usual)}{where}"
+            return f"{cells[0]}, usual {spans[0]}{where}"
         case "combination":
-            j, given = reason.column, reason.given
-            usual = f"{name(j)} is usually {span(j, reason.usual)}"
-            near = f"{name(given)} near {rows.format_value(i, given)}"
-            return f"unusual combination: for {near}, {usual} (here {rows.format_value(i, j)})"
+            usual = f"for {names[1]} near {values[1]}, {names[0]} is usually {spans[0]}"
+            return f"unusual combination: {usual} (here {values[0]})"
         case "together":
-            cells = [cell(j) for j in reason.columns]
             if len(rows.names) == 1:
                 return f"{cells[0]}, a rare value"
             if len(cells) == 1:
                 return f"{cells[0]} is usual alone, but not with the other columns"
             return f"{join_words(cells)} are unusual together, but not alone"
     a, b = reason.clusters
-    parts = [
-        f"{cell(j)} ({span(j, first)} in {a}, {span(j, second)} in {b})"
-        for j, (first, second) in zip(reason.columns, reason.ranges, strict=True)
-    ]
-    side = "halfway" if reason.nearer is None else f"nearer to cluster {reason.nearer}"
+    both = zip(cells, spans, spans[len(cells) :], strict=False)
+    parts = [f"{cell} ({in_a} in {a}, {in_b} in {b})" for cell, in_a, in_b in both]
+    side = "halfway" if reason.cluster is None else f"nearer to cluster {reason.cluster}"
     return f"{side} in {join_words(parts)}"
 
 

@@ -729,19 +729,26 @@ def test_interruptions_leave_nothing_behind(data, folder, capsys, monkeypatch):
         ("with contextlib.suppress(BaseException): exec(INTERRUPT)", 130),
         ("with contextlib.suppress(BaseException): exec(INTERRUPT)\n    undefined", 130),
         ("atexit.register(exec, INTERRUPT, globals())", 0),
+        ("threading.Thread(target=interrupt_and_wait).start()", 0),  # Python waits for threads
     ],
 )
 def test_interruptions_in_awkward_places_have_the_usual_exit_code(place, code, folder):
     program = f"""
-import atexit, contextlib, signal, types
+import atexit, contextlib, os, signal, threading, time, types
 import typer
-from softkern.tables.cli import main
+from softkern.tables.cli import main, stopping
 
 INTERRUPT = "signal.raise_signal(signal.SIGINT)"
 
 class Noisy:
     def __del__(self):
         exec(INTERRUPT)
+
+def interrupt_and_wait():
+    while signal.getsignal(signal.SIGINT) is stopping._stop:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(600)
 
 def command(**options):
     {place}

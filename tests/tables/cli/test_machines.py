@@ -40,6 +40,8 @@ def program(monkeypatch):
             patch.setattr("sys.argv", ["softkern", *arguments])
             patch.setattr("sys.stdout", io.TextIOWrapper(written, encoding))
             patch.setattr("signal.signal", lambda number, handler: None)
+            patch.setattr("atexit.register", lambda *arguments: None)
+            patch.setattr("sys.unraisablehook", sys.unraisablehook)  # to restore it
             with pytest.raises(SystemExit) as stop:
                 main()
             return stop.value.code, written.getvalue()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -179,16 +179,15 @@ class FusedPoints:
         margin = CUTOFF + 1e-12 * nearest.amin(dim=1, keepdim=True)  # and what rounding may hide
         return best - nearest >= least.amax(dim=1, keepdim=True) - margin
 
-    def _lists(self, queries: _Blocks, part: str) -> Iterator[tuple[int, Any, Any]]:
+    def _lists(self, queries: _Blocks, part: str) -> Iterable[tuple[int, Any, Any]]:
         """Lists of near frames, wide or not; those of the support itself are kept if few."""
         chosen = self._frames_of(part)
         is_own = queries is self.__dict__.get("_own_blocks")
         if not (is_own and len(queries.low) * len(chosen) <= MOST_ENTRIES):
-            yield from self._near(queries, chosen)
-            return
+            return self._near(queries, chosen)
         if part not in self._own_lists:
             self._own_lists[part] = list(self._near(queries, chosen))
-        yield from self._own_lists[part]
+        return self._own_lists[part]
 
     def _frames_of(self, part: str) -> Any:
         if part == "all":

@@ -134,8 +134,7 @@ class GpuOperator(KernelOperator):
     def rounding(self) -> float:
         if self.shape[0] <= GRAM_ROWS:
             return super().rounding
-        kind = np.float64 if self.precision == "float64" else np.float32
-        return float(max(np.finfo(kind).eps, np.finfo(self.dtype).eps))
+        return float(max(np.finfo(self.precision).eps, np.finfo(self.dtype).eps))
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         share = DOUBTFUL if self.precision == "float32" else CUTOFF

@@ -164,7 +164,7 @@ def _write(
                 all_memberships=settings.all_memberships,
             )
             whole = job.parts.score(folder, scoring, points)
-            points = whole.ranked_top()
+            points = whole.top
         write([points], str(folder / points_name))
         write([result.clusters], str(folder / CLUSTERS))
     if settings.join:

@@ -118,13 +118,15 @@ class Summary:
 
     @classmethod
     def total(cls, parts: Sequence[Summary]) -> Summary:
-        """Return the results of all parts."""
+        """Return the results of all parts. The strongest outliers have their ranks."""
+        top = pd.concat([part.top for part in parts]).nlargest(TOP, "outlier_score")
+        ranks = top["outlier_score"].rank(method="min", ascending=False).astype(int)
         return cls(
             rows=sum(part.rows for part in parts),
             labels=sum((part.labels for part in parts), Counter()),
             outliers=sum(part.outliers for part in parts),
             overlaps=sum(part.overlaps for part in parts),
-            top=pd.concat([part.top for part in parts]).nlargest(TOP, "outlier_score"),
+            top=top.assign(outlier_rank=ranks),
             notes=list(dict.fromkeys(note for part in parts for note in part.notes))[:10],
         )
 
@@ -141,11 +143,6 @@ class Summary:
             "outliers": self.outliers,
             "overlaps": self.overlaps,
         }
-
-    def ranked_top(self) -> pd.DataFrame:
-        """Return the strongest outliers with their ranks."""
-        ranks = self.top["outlier_score"].rank(method="min", ascending=False).astype(int)
-        return self.top.assign(outlier_rank=ranks)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ import numpy as np
 import typer
 
 from softkern import plan
+from softkern._utils.text import seconds_in_words
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
-from softkern.planning import Plan, seconds_in_words
+from softkern.planning import Plan
 from softkern.tables.cli.models import MODELS
 from softkern.tables.cli.options import PlanSettings
 from softkern.tables.cli.printer import Printer

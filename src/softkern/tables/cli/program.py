@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
@@ -44,11 +45,13 @@ def run(arguments: Sequence[str]) -> int:
             raise
     except Exception as error:
         if debug:
-            import traceback
-
             traceback.print_exc()
         if not stopping.received:
-            code = _report(error)
+            from softkern.tables.cli.errors import exit_code, one_line
+
+            code = exit_code(error)
+            if message := one_line(error):
+                sys.stderr.write(f"softkern: {message}\n")
     if stopping.received:
         code = 128 + stopping.received[0]
     if code == INTERRUPTED:
@@ -56,24 +59,15 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _report(error: BaseException) -> int:
-    """Print an error as one line, and return its exit code."""
-    from softkern.tables.cli.errors import exit_code, one_line
-
-    if message := one_line(error):
-        sys.stderr.write(f"softkern: {message}\n")
-    return exit_code(error)
-
-
 def main() -> NoReturn:
     """Run the program `softkern` with the arguments of the process."""
-    stopping.handle_signals()
+    stopping.stop_on_signals()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # missing letters must not end the program
             with suppress(OSError):  # a closed file
                 stream.reconfigure(errors="replace")
     code = run(sys.argv[1:])
-    stopping.ignore_signals()
+    stopping.exit_on_signals(code)
     if code == BROKEN_PIPE:  # otherwise Python reports an error when it closes standard output
         sys.stdout = None
     sys.exit(code)

@@ -8,30 +8,37 @@ C code calls Python, so that in the end `received` decides about the exit code.
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-SIGNALS = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 received: list[int] = []
 _is_deferred = False
 
 
-def handle_signals() -> None:
-    """Stop the program at a signal, except for signals that are ignored, as under nohup."""
+def stop_on_signals() -> None:
+    """Stop the program at a signal. Signals are ignored once nothing but Python shuts down."""
     sys.unraisablehook = _report_lost
-    for number in SIGNALS:
+    _handle_signals(_stop)
+    atexit.register(_handle_signals, signal.SIG_IGN)
+
+
+def exit_on_signals(code: int) -> None:
+    """At a signal, exit at once with the code of the finished command: threads may still run."""
+    _handle_signals(lambda number, frame: os._exit(code))
+
+
+def _handle_signals(handler: Any) -> None:
+    """Set the handler of signals to stop, except of those that are ignored, as under nohup."""
+    for name in NAMES:
+        number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _stop)
-
-
-def ignore_signals() -> None:
-    """Let nothing change the exit code while Python shuts down."""
-    for number in SIGNALS:
-        if number is not None:
-            signal.signal(number, signal.SIG_IGN)
+            signal.signal(number, handler)
 
 
 def _stop(number: int, frame: Any) -> None:

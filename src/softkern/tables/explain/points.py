@@ -213,11 +213,10 @@ class Explainer:
 
 def nearest_clusters(points: PointScores) -> NDArray[np.int64]:
     """Return the cluster of every row, for noise the one of highest membership, (n,)."""
-    if points.memberships is None or np.ndim(points.memberships) < 2:
-        return np.maximum(points.labels, 0)
-    if points.memberships.shape[1] == 0:
-        return np.zeros_like(points.labels)
-    return np.where(points.labels < 0, np.argmax(points.memberships, axis=1), points.labels)
+    labels, memberships = points.labels, points.memberships
+    if np.ndim(memberships) < 2 or memberships.shape[1] == 0:  # a detector, or only noise
+        return np.maximum(labels, 0)
+    return np.where(labels < 0, np.argmax(memberships, axis=1), labels)
 
 
 def _kernel(model: Any, rows: Array, mass: Array, is_own: bool) -> Radial:

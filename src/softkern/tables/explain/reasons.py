@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,45 +17,21 @@ DIFFERING = 1.0  # spreads between two clusters in a column that separates them
 
 
 @dataclass(frozen=True)
-class Outside:
-    """A value outside the usual range, of all rows or of a cluster."""
+class Reason:
+    """A statement about columns of a row.
 
-    kind: ClassVar[str] = "outside"
-    column: int
-    usual: UsualRange
+    - "outside": a value outside its usual range, of all rows or of a cluster
+    - "combination": two values, usual alone; the range is that of the first near the second
+    - "together": values that are usual alone, and unusual together
+    - "between": values nearer to one of two clusters, or halfway (None); the ranges of all columns
+      in the first one, and in the second one
+    """
+
+    kind: Literal["outside", "combination", "together", "between"]
+    columns: tuple[int, ...]
+    ranges: Sequence[UsualRange] = ()
     cluster: int | None = None
-
-
-@dataclass(frozen=True)
-class Combination:
-    """Two values, usual alone. `usual` is the range of `column` near the value of `given`."""
-
-    kind: ClassVar[str] = "combination"
-    column: int
-    given: int
-    usual: UsualRange
-
-
-@dataclass(frozen=True)
-class Together:
-    """Values that are usual alone, and unusual together."""
-
-    kind: ClassVar[str] = "together"
-    columns: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Between:
-    """Columns in which a row is nearer to one of two clusters, or halfway (None)."""
-
-    kind: ClassVar[str] = "between"
-    clusters: tuple[int, int]
-    nearer: int | None
-    columns: tuple[int, ...]
-    ranges: tuple[tuple[UsualRange, UsualRange], ...]  # for each column, in both clusters
-
-
-Reason = Outside | Combination | Together | Between
+    clusters: Sequence[int] = ()
 
 
 class Cause(NamedTuple):
@@ -89,39 +65,45 @@ def explain_outlier(
         return Explanation()
     usual: dict[int, UsualRange] = {}
     reasons: list[Reason] = []
-    if not is_far:
-        found = _combination(typical, x, cluster, first, attribution.against)
-        if found is not None:
-            columns = [found.column, found.given, *columns]
-            usual = {found.column: found.usual, found.given: typical.range(found.given)}
-            reasons.append(found)
-        elif attribution.partner is not None:
-            columns.insert(1, attribution.partner)
+    combination = None if is_far else _combination(typical, x, cluster, first, attribution.against)
+    if combination is not None:
+        reasons.append(combination)
+        columns = [*combination.columns, *columns]
+        usual = {columns[0]: combination.ranges[0], columns[1]: typical.range(columns[1])}
+    elif not is_far and attribution.partner is not None:
+        columns.insert(1, attribution.partner)
     columns = list(dict.fromkeys(columns))[: max(most, len(usual))]
-    alone = [_outside(typical, x[j], j, cluster) for j in columns if j not in usual]
-    inside = tuple(one.column for one in alone if one.usual.beyond(x[one.column]) == 0)
-    reasons += [one for one in alone if one.column not in inside]
+    inside = []
+    for j in columns:
+        if j not in usual:
+            usual[j], group = _clearest_range(typical, x[j], j, cluster)
+            if usual[j].beyond(x[j]) > 0:
+                reasons.append(Reason("outside", (j,), (usual[j],), group))
+            else:
+                inside.append(j)
     if inside:
-        reasons.insert(0 if inside[0] == columns[0] else len(reasons), Together(inside))
-    usual |= {one.column: one.usual for one in alone}
+        place = 0 if inside[0] == columns[0] else len(reasons)
+        reasons.insert(place, Reason("together", tuple(inside)))
     shares = np.maximum(attribution.parts, 0)
     shares = shares / (shares.sum() or 1.0)
     causes = [Cause(j, usual[j], float(shares[j])) for j in columns[:most]]
     return Explanation(causes, reasons)
 
 
-def _outside(typical: UsualValues, scaled: float, j: int, cluster: int) -> Outside:
-    """Return the range that shows more of a value, that of all rows or of a cluster."""
+def _clearest_range(
+    typical: UsualValues, scaled: float, j: int, cluster: int
+) -> tuple[UsualRange, int | None]:
+    """Return the usual range of all rows, or that of a cluster if a value is only outside of it."""
     for group in typical.groups(cluster):
         usual = typical.range(j, group)
         if usual.beyond(scaled) > 0:
-            return Outside(j, usual, group)
-    return Outside(j, typical.range(j))
+            return usual, group
+    return typical.range(j), None
 
 
 def _combination(
     typical: UsualValues, x: Array, cluster: int, first: int, against: Sequence[int]
-) -> Combination | None:
+) -> Reason | None:
     """Find two columns, usual alone, where one is most unusual given the other."""
     best, least = None, FAR
     for j, other in [(first, k) for k in against] + [(k, first) for k in against[:1]]:
@@ -129,7 +111,7 @@ def _combination(
             usual = typical.given(j, other, x[other], group)
             beyond = usual.beyond(x[j])
             if beyond >= least and beyond > 2 * typical.range(j, group).beyond(x[j]):
-                best, least = Combination(j, other, usual), beyond
+                best, least = Reason("combination", (j, other), (usual,)), beyond
     return best
 
 
@@ -156,8 +138,9 @@ def explain_between(
     ranges = {j: (typical.range(j, a), typical.range(j, b)) for j in chosen}
     causes = [Cause(j, ranges[j][j in to_b], float(shares[j])) for j in chosen]
     reasons: list[Reason] = []
-    for nearer, side in ((a, to_a), (b, to_b), (None, half)):
-        columns = tuple(j for j in chosen if j in side)
+    for nearer, near in ((a, to_a), (b, to_b), (None, half)):
+        columns = tuple(j for j in chosen if j in near)
         if columns:
-            reasons.append(Between(clusters, nearer, columns, tuple(ranges[j] for j in columns)))
+            both = [ranges[j][side] for side in (0, 1) for j in columns]
+            reasons.append(Reason("between", columns, both, nearer, clusters))
     return Explanation(causes, reasons)

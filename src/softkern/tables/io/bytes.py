@@ -145,25 +145,24 @@ class TableBytes:
 class _Section(io.RawIOBase):
     """Some bytes and the stream that continues them, up to a length."""
 
-    def __init__(self, head: bytes, rest: BinaryIO, length: int | None) -> None:
+    def __init__(self, head: bytes, rest: BinaryIO, length: int) -> None:
         self._head, self._rest, self._left = head, rest, length
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        size = len(buffer) if self._left is None else min(len(buffer), self._left)
+        size = min(len(buffer), self._left)
         if self._head:
             part, self._head = self._head[:size], self._head[size:]
         else:
             part = self._rest.read(size)
-        if self._left is not None:
-            self._left -= len(part)
+        self._left -= len(part)
         buffer[: len(part)] = part
         return len(part)
 
 
-def _buffer(stream: BinaryIO, head: bytes = b"", length: int | None = None) -> BinaryIO:
+def _buffer(stream: BinaryIO, head: bytes = b"", length: int = sys.maxsize) -> BinaryIO:
     return io.BufferedReader(_Section(head, stream, length), HEAD)
 
 

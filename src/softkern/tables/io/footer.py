@@ -68,10 +68,7 @@ def find_footer(
     numeric, number_format = _numeric_columns(sample, width), NumberFormat(decimal or ".")
     place = _first_note(records, width, numeric)
     totals = [k for k in range(place, len(records)) if _total_word(records[k])]
-    columns = {
-        j for k in totals for j, cell in enumerate(records[k]) if j in numeric and is_number(cell)
-    }
-    sums = _column_sums(tables_above(place), columns, number_format) if columns else {}
+    sums = _column_sums(tables_above(place), numeric, number_format) if totals else {}
     wrong = [k for k in totals if not _agrees(records[k], sums, number_format)]
     notes = []
     if wrong:
@@ -162,10 +159,9 @@ def _agrees(record: Record, sums: dict[int, Array], number_format: NumberFormat)
     cells = {j: record[j] for j in sums if j < len(record) and is_number(record[j])}
     if not cells:
         return sum(map(bool, record)) == 1
+    values = number_format.parse(pd.Series(list(cells.values())))
+    total, size, count = np.transpose([sums[j] for j in cells])
     is_average = bool(AVERAGE.match(_total_word(record)))
-    right = []
-    for j, value in zip(cells, number_format.parse(pd.Series(list(cells.values()))), strict=True):
-        total, size, count = sums[j]
-        if value == value:
-            right.append(abs(value * (count if is_average else 1) - total) <= CLOSE * size)
-    return bool(right) and 2 * sum(right) >= len(right)
+    is_right = np.abs(values * (count if is_average else 1) - total) <= CLOSE * size
+    is_right = is_right[~np.isnan(values)]
+    return bool(is_right.size and is_right.mean() >= 0.5)

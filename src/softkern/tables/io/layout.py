@@ -55,16 +55,14 @@ def detect_layout(text: str, data: TableBytes, form: Format, notes: list[str]) -
     if not any(map(any, records)):
         raise TableError(f"{data.name}: the first line is longer than {HEAD:,} bytes.")
     names, skip = find_header(records, form, data.name, notes)
-    above = text[: found[skip - 1][1]] if skip else ""
+    above = io.StringIO(text[: found[skip - 1][1]] if skip else "", newline="")
     decimal = form.decimal or _find_decimal(records[skip:])
     if decimal == separator and form.separator is None:
         decimal = "."
         notes.append("commas separate its cells, so that numbers have a decimal point")
     elif decimal == "," and form.decimal is None:
         notes.append("numbers have a decimal comma (--decimal . otherwise)")
-    return Layout(
-        names, len(io.StringIO(above, newline="").readlines()), separator, decimal, records[skip:]
-    )
+    return Layout(names, len(above.readlines()), separator, decimal, records[skip:])
 
 
 # The header, and titles above it

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import islice
+from itertools import count, islice
 from typing import Any, Self, TypeAlias
 
 import pandas as pd
@@ -163,14 +164,13 @@ def _with_dtype(cells: pd.Series[Any]) -> pd.Series[Any]:
 def unique_names(names: Sequence[str], notes: list[str]) -> list[str]:
     """Return names that are all different, and add notes: a second "a" is called "a.2"."""
     unique: dict[str, None] = {}
-    copies: dict[str, int] = {}  # the next number: thousands of columns may have one name
+    # numbers of copies: thousands of columns may have one name
+    copies: defaultdict[str, count[int]] = defaultdict(lambda: count(2))
     renamed = []
     for number, name in enumerate(names, start=1):
         own = base = name.strip() or f"column {number}"
-        copy = copies.get(base, 2)
         while own in unique:
-            own, copy = f"{base}.{copy}", copy + 1
-        copies[base] = copy
+            own = f"{base}.{next(copies[base])}"
         if own != base:
             renamed.append(f"a second column '{quote(base)}' is called '{quote(own)}'")
         unique[own] = None

@@ -123,25 +123,8 @@ class TextReader(Reader):
     def _tables_until(
         self, end: int | None, rows: int | None, text: Names, words: Names, notes: list[str]
     ) -> Tables:
-        # a byte order mark is not part of a cell, even if the encoding was given
-        encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
-        with io.TextIOWrapper(self._data.open(end), encoding, newline="") as lines:
-            with self._as_table_errors(notes):
-                for _ in range(self._layout.lines):  # pandas counts lines of quoted names otherwise
-                    lines.readline()
-                options = self._pandas_options(text, words)
-                pieces = pd.read_csv(lines, chunksize=rows or MOST_ROWS, **options)
-            while True:
-                with self._as_table_errors(notes):
-                    piece = next(pieces, None)
-                if piece is None:
-                    return
-                if len(piece) or rows is None:
-                    yield piece
-
-    def _pandas_options(self, text: Names, words: Names) -> dict[str, Any]:
         marks = self.form.marks()
-        return {
+        options: dict[str, Any] = {
             "sep": self._layout.separator,
             "names": self.columns,
             "header": None,
@@ -155,7 +138,22 @@ class TextReader(Reader):
             "keep_default_na": False,
             # an identifier "NA" or "007" is not a missing value or a number
             "na_values": {column: marks for column in self.columns if column not in text},
+            "chunksize": rows or MOST_ROWS,
         }
+        # a byte order mark is not part of a cell, even if the encoding was given
+        encoding = "utf-8-sig" if self._encoding == "utf-8" else self._encoding
+        with io.TextIOWrapper(self._data.open(end), encoding, newline="") as lines:
+            with self._as_table_errors(notes):
+                for _ in range(self._layout.lines):  # pandas counts lines of quoted names otherwise
+                    lines.readline()
+                pieces = pd.read_csv(lines, **options)
+            while True:
+                with self._as_table_errors(notes):
+                    piece = next(pieces, None)
+                if piece is None:
+                    return
+                if len(piece) or rows is None:
+                    yield piece
 
     @contextmanager
     def _as_table_errors(self, notes: list[str]) -> Iterator[None]:

@@ -273,13 +273,9 @@ def infer_date_format(values: pd.Series[Any], decimal: str = ".") -> tuple[str, 
     if types and not any(issubclass(kind, str) for kind in types):
         return (TIMESTAMP, "") if all(issubclass(kind, date) for kind in types) else None
     cells = values.astype(str).str.strip()
-    if (
-        cells.empty
-        or cells.str.len().max() > LONGEST_DATE
-        or not any(map(str.isdigit, cells.iloc[0]))
-    ):
+    first = next(iter(cells), "")
+    if not any(map(str.isdigit, first)) or cells.str.len().max() > LONGEST_DATE:
         return None
-    first = cells.iloc[0]
     likely = [ISO] if _ISO.fullmatch(first) else [f for f in FORMATS if _is_date(first, f)]
     formats = [form for form in likely if to_days(cells, form).notna().all()]
     usual = [form for form in formats if form.startswith("%d") == (decimal == ",")]

@@ -65,10 +65,6 @@ class NearestRowImputer:
             filled[some] = np.where(is_missing[some], imputed, X[some])
         return filled
 
-    def rows(self) -> Array:
-        """Return the donors in the table's own units, without gaps."""
-        return self.transform(self.scaler.inverse_transform(self.donors))
-
 
 def _shorth(distances: Array, values: Array) -> Array:
     """Return the mean of the closest values of near donors, (m,), by distances (m, n_donors)."""

@@ -17,10 +17,8 @@ from softkern.tables.preparation.transformer import TablePreparation
 
 def preparation_of(model: Any) -> TablePreparation | None:
     """Return the preparation that a fitted model carries, or None if it takes numbers only."""
-    if isinstance(model, Pipeline):
-        first = model.steps[0][1]
-        return first if isinstance(first, TablePreparation) else None
-    return getattr(model, "preparation_", None)
+    first = model.steps[0][1] if isinstance(model, Pipeline) else model
+    return first if isinstance(first, TablePreparation) else getattr(model, "preparation_", None)
 
 
 def attach_preparation(model: Any, preparation: TablePreparation) -> Any:

@@ -8,7 +8,7 @@ apart at any share (tests/tables/preparation/test_scaling.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -36,8 +36,8 @@ class ColumnScaler:
         `how` is "robust", by median and `robust_spread`, or "standard", by mean and standard
         deviation.
         """
-        identity = (0.0,) * len(logs), (1.0,) * len(logs)
-        Z = cls(tuple(logs), *identity).transform(X)
+        unscaled = cls(tuple(logs), (0.0,) * len(logs), (1.0,) * len(logs))
+        Z = unscaled.transform(X)
         unit = np.nanmax(np.abs(Z), axis=0)
         unit[~(unit > 0)] = 1.0
         Z /= unit  # squares of large values would overflow
@@ -45,8 +45,9 @@ class ColumnScaler:
             center, spread = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
         else:
             center, spread = np.nanmedian(Z, axis=0), _spreads(Z)
-        spread = np.where(spread > 0, spread, 1.0)
-        return cls(tuple(logs), tuple((center * unit).tolist()), tuple((spread * unit).tolist()))
+        spread = np.where(spread > 0, spread, 1.0) * unit
+        center = tuple((center * unit).tolist())
+        return replace(unscaled, center=center, spread=tuple(spread.tolist()))
 
     def transform(self, X: Array) -> Array:
         """Return the columns on one scale, (n, d)."""

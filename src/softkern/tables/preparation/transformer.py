@@ -298,7 +298,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the rows from which missing cells are imputed, or None if there are none."""
         if self.imputer_ is None:
             return None
-        return self._prepare(self.imputer_.rows(), "refuse", 1)
+        donors = self.imputer_.scaler.inverse_transform(self.imputer_.donors)
+        return self._prepare(self.imputer_.transform(donors), "refuse", 1)
 
     def _learn(self, table: pd.DataFrame) -> Array:
         """Choose the features of a table. Return them, (n, d), NaN where a cell is missing."""

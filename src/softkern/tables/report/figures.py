@@ -6,6 +6,7 @@ or dark page.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from bokeh.embed import json_item
@@ -47,10 +48,12 @@ def _source(name: str, *columns: str) -> ColumnDataSource:
     return ColumnDataSource({column: [] for column in columns}, name=name)
 
 
-def _figure(tools: list[Any], **options: Any) -> Any:
+def _figure(name: str, tools: Sequence[Any] = (), **options: Any) -> Any:
     drawn = figure(
+        name=f"{name} figure",
         sizing_mode="stretch_both",
-        tools=tools,
+        tools=list(tools),
+        toolbar_location="right" if tools else None,
         background_fill_color=None,
         border_fill_color=None,
         outline_line_color=None,
@@ -69,14 +72,9 @@ def _points() -> Any:
     source = _source("points", *columns)
     far = _source("far", "x", "y", "angle", "tone", "place")
     pan = PanTool()
-    drawn = _figure(
-        [pan, BoxZoomTool(), WheelZoomTool(name="wheel"), ResetTool()],
-        x_range=Range1d(),
-        y_range=Range1d(),
-        active_drag=pan,
-        active_scroll=None,
-        name="points figure",
-    )
+    tools = (pan, BoxZoomTool(), WheelZoomTool(name="wheel"), ResetTool())
+    ranges = {"x_range": Range1d(), "y_range": Range1d()}
+    drawn = _figure("points", tools, active_drag=pan, active_scroll=None, **ranges)
     # Two glyphs, because filled points without a line draw twice as fast. Each point has a size in
     # one of them and zero in the other. Filled cluster points cover open ones.
     outline: dict[str, Any] = {"fill_color": None, "line_width": 1.2, "line_alpha": 0.7}
@@ -105,7 +103,7 @@ def _points() -> Any:
 
 def _histogram() -> Any:
     source = _source("bars", "left", "right", "top", "tone", "alpha")
-    drawn = _figure([], name="histogram figure", y_axis_label="rows", toolbar_location=None)
+    drawn = _figure("histogram", y_axis_label="rows")
     bars = {"left": "left", "right": "right", "top": "top", "bottom": 0}
     drawn.quad(source=source, fill_color=_tone(), fill_alpha="alpha", line_color=None, **bars)
     drawn.y_range.start = 0
@@ -117,7 +115,7 @@ def _histogram() -> Any:
 def _tree(ticks: dict[str, str]) -> Any:
     ends = ("x0", "y0", "x1", "y1")
     source = _source("lines", *ends, "tone", "width", "alpha")
-    drawn = _figure([], name="tree figure", y_axis_label="level", toolbar_location=None)
+    drawn = _figure("tree", y_axis_label="level")
     line = {"line_width": "width", "line_alpha": "alpha", "line_cap": "round"}
     drawn.segment(*ends, source=source, line_color=_tone(), **line)
     splits = _source("splits", "x", "y")
