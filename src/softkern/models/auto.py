@@ -51,31 +51,27 @@ class AutoScores(PointScores):
             return PointScores(log_memberships=np.zeros((len(self.X), 1), dtype=self.X.dtype))
         return self.model.model_.score_points(self.model._coordinates.forward(self.X))
 
-    @property
-    def _columns(self) -> Any:
-        """Columns of the memberships that are clusters, in their order; older files have all."""
-        return getattr(self.model, "_columns", None)
-
     @cached_property
     def memberships(self) -> Array:
         """Memberships, (m, c)."""
         memberships: Array = self.mapped.memberships
-        if self._columns is None:
+        columns = getattr(self.model, "_columns", None)  # of clusters; older files have all
+        if columns is None:
             return memberships
-        chosen = memberships[:, self._columns]
+        chosen = memberships[:, columns]
         if chosen.shape == memberships.shape:
             return chosen
-        total = chosen.sum(axis=1, keepdims=True)
-        even = 1 / len(self._columns)
+        total, even = chosen.sum(axis=1, keepdims=True), 1 / len(columns)
         return np.where(total > 0, chosen / np.where(total > 0, total, 1), even)
 
     @cached_property
     def labels(self) -> NDArray[np.int_]:
         """Clusters, (m,), −1 for noise."""
         labels = np.asarray(self.mapped.labels, dtype=np.int64)
-        if self._columns is not None:
+        columns = getattr(self.model, "_columns", None)
+        if columns is not None:
             number = np.full(self.mapped.memberships.shape[1], -1, dtype=np.int64)
-            number[self._columns] = np.arange(len(self._columns))
+            number[columns] = np.arange(len(columns))
             labels = number[labels]
             # a dropped cluster may be the largest of a new sample
             labels = np.where(labels < 0, np.argmax(self.memberships, axis=1), labels)

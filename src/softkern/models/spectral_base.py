@@ -225,10 +225,9 @@ class SpectralClusterer(Clusterer, KernelModel):
 
     def _warn_of_outlier_clusters(self, weight: Array) -> None:
         """Warn if outliers that lie close together take a cluster."""
-        size, covered = (
-            np.bincount(self.labels_, weights=mass, minlength=self.n_clusters_)
-            for mass in (weight, weight * (self.mean_similarity_ >= COVERED))
-        )
+        is_covered = self.mean_similarity_ >= COVERED
+        size = np.bincount(self.labels_, weight, self.n_clusters_)
+        covered = np.bincount(self.labels_, weight * is_covered, self.n_clusters_)
         is_far = (size > 0) & (covered == 0)
         if is_far.any() and covered.any():  # with many clusters nothing is covered
             far = ", ".join(map(str, np.flatnonzero(is_far)))
