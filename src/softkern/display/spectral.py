@@ -190,8 +190,8 @@ class EigenspaceDisplay(Display):
     def _draw_legend(self, ax: Any) -> None:
         """Add a legend; with more clusters than colors, it does not list them."""
         handles, texts = ax.get_legend_handles_labels()
-        is_long = len(np.unique(self.labels)) > len(COLORS)
-        shown = [i for i, text in enumerate(texts) if not (is_long and text.isdigit())]
-        if shown:
-            entries = [handles[i] for i in shown], [texts[i] for i in shown]
-            ax.legend(*entries, fontsize="small", frameon=False)
+        entries = dict(zip(texts, handles, strict=True))
+        if len(np.unique(self.labels)) > len(COLORS):
+            entries = {text: handle for text, handle in entries.items() if not text.isdigit()}
+        if entries:
+            ax.legend(entries.values(), entries, fontsize="small", frameon=False)

@@ -14,9 +14,9 @@ from softkern._utils.typing import Array
 from softkern.tables.compare.clusters import ClusterMatch, match_clusters
 
 Key = Literal["id", "row"]
-COMPARED_COLUMNS = ("label", "membership", "is_outlier", "outlier_score")
 KINDS = {"row": "Int64", "label": "Int64", "membership": "Float64"}
 KINDS |= {"is_outlier": "boolean", "outlier_score": "Float64"}
+COMPARED_COLUMNS = tuple(KINDS)[1:]
 CHANGES = {  # counts of the comparison, and their names in its rows
     "moved": "moved",
     "outliers_new": "now an outlier",

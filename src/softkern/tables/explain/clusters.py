@@ -112,7 +112,7 @@ def describe(table: pd.DataFrame, labels: Array, weight: Any = None) -> pd.DataF
             part.rows, part.share = int((own_weight > 0).sum()), own_weight.sum() / weight.sum()
             part.rank, part.words = rank, cluster_column_text(part, is_one)
             found.append(part)
-    return pd.DataFrame(found).drop(columns=["has_ratios", "is_date"])
+    return pd.DataFrame(map(vars, found)).drop(columns=["has_ratios", "is_date"])
 
 
 def cluster_parts(table: pd.DataFrame, most: int = 3) -> dict[int, tuple[str, list[str]]]:

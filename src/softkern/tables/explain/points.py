@@ -1,7 +1,6 @@
 """Explanations of outliers and of rows between clusters.
 
-The part of a column in the outlyingness of a row is the decrease of −log density without it, less
-that for a typical row (`densities`). `attribution` finds the columns, `reasons` compares their
+`densities` has the part of every column, `attribution` chooses columns, `reasons` compares their
 values with usual ranges, and `softkern.tables.text` renders the result.
 """
 
