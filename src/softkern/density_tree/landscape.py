@@ -134,23 +134,29 @@ class Landscape:
         return self._spanning(Z, np.concatenate([known.pairs, more]), least)
 
     def _spanning(self, Z: Array, pairs: Array, least: int) -> Segments:
-        counts, screen = segment_counts(Z, pairs, least), None
-        if self.nodes.dtype == np.float64 and isinstance(self.kernel, Gaussian):
-            # in single precision, around the middle of the nodes
-            middle = np.median(self.nodes, axis=0)
-            rough = self.model.plan_.prediction_operator(
-                (self.nodes - middle).astype(np.float32), self.kernel
-            )
-            coefficients = self.coefficients.astype(np.float32)
-
-            def rough_levels(points: Array) -> Array:
-                near = rough.cross((points - middle).astype(np.float32))
-                return np.asarray(near.log_product(coefficients), dtype=np.float64)
-
-            screen = rough_levels
+        is_double = self.nodes.dtype == np.float64
         return spanning_segments(
-            self.nodes, pairs, counts, self.level, self.model.score_samples, screen
+            self.nodes,
+            pairs,
+            segment_counts(Z, pairs, least),
+            self.level,
+            self.model.score_samples,
+            self._rough_levels if is_double and isinstance(self.kernel, Gaussian) else None,
         )
+
+    @cached_property
+    def _rough_operator(self) -> tuple[Any, Array]:
+        """The operator in single precision, around the middle of the nodes, and that middle."""
+        middle = np.median(self.nodes, axis=0)
+        nodes = (self.nodes - middle).astype(np.float32)
+        return self.model.plan_.prediction_operator(nodes, self.kernel), middle
+
+    def _rough_levels(self, points: Array) -> Array:
+        """Levels of any points in single precision, (m,)."""
+        operator, middle = self._rough_operator
+        near = operator.cross((points - middle).astype(np.float32))
+        levels = near.log_product(self.coefficients.astype(np.float32))
+        return np.asarray(levels, dtype=np.float64)
 
     def tree(
         self, graph: str = "knn", segment_points: int = 20, *, caution: float = 1.0
