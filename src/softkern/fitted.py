@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.typing import Array
 
-BINS = (10, 60)  # fewest and most bins of a histogram
-
 
 def fitted_step(model: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return the fitted model at the end of a pipeline, and the transformation of its input."""
@@ -78,5 +76,5 @@ def level_of(model: Any) -> float | None:
 
 
 def histogram_bins(count: int) -> int:
-    """Return the square root of the number of samples, within limits."""
-    return int(np.clip(np.sqrt(count), *BINS))
+    """Return the square root of the number of samples, from 10 to 60."""
+    return int(np.clip(np.sqrt(count), 10, 60))

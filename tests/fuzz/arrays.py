@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 import softkern
-from softkern.models.state import MODELS, from_state, to_state
+from softkern.models.state import from_state, to_state
 from tests.fuzz.outcomes import PASSED, classify_failure, classify_rejection, time_limit
+from tests.golden.make import MODELS
 
 ESTIMATORS = list(MODELS)
 ENGINES = {  # engines that support the kernel

@@ -9,10 +9,15 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import softkern
-from softkern.models.state import MODELS
 
+MODELS = [
+    name
+    for name in softkern.__all__
+    if isinstance(kind := getattr(softkern, name), type) and issubclass(kind, BaseEstimator)
+]
 FOLDER = Path(__file__).parent
 NEAR = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [0.5, 0.4], [0.3, 0.8]])
 X = np.concatenate([NEAR, 9 - NEAR * [1.0, 0.9]])

@@ -8,8 +8,9 @@ import pytest
 
 import softkern
 from softkern import FuzzyCMeans
-from softkern.models.state import MODELS, from_state, to_state
+from softkern.models.state import from_state, to_state
 from softkern.models.state_schema import Floats, Number, Spec, fitted_specs, row_methods
+from tests.golden.make import MODELS
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 OF_DASK = {"sample_rows_", "sample_row_weights_", "sample_outlier_scores_"}

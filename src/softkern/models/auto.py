@@ -55,7 +55,7 @@ class AutoScores(PointScores):
     def memberships(self) -> Array:
         """Memberships, (m, c)."""
         memberships: Array = self.mapped.memberships
-        columns = getattr(self.model, "_columns", None)  # of clusters; older files have all
+        columns = self.model._columns  # of clusters; None for all
         if columns is None:
             return memberships
         chosen = memberships[:, columns]
@@ -68,14 +68,14 @@ class AutoScores(PointScores):
     def labels(self) -> NDArray[np.int_]:
         """Clusters, (m,), −1 for noise."""
         labels = np.asarray(self.mapped.labels, dtype=np.int64)
-        columns = getattr(self.model, "_columns", None)
+        columns = self.model._columns
         if columns is not None:
             number = np.full(self.mapped.memberships.shape[1], -1, dtype=np.int64)
             number[columns] = np.arange(len(columns))
             labels = number[labels]
             # a dropped cluster may be the largest of a new sample
             labels = np.where(labels < 0, np.argmax(self.memberships, axis=1), labels)
-        radius = getattr(self.model, "_noise_radius", None)  # older files have none
+        radius = self.model._noise_radius
         return labels if radius is None else np.where(radius.is_noise(self.X), -1, labels)
 
     @cached_property
@@ -176,9 +176,10 @@ history_
         "repeats_": Number(low=0, whole=True),
         "_comparison": Check(table_problem),
         "_coordinates": Typed("Coordinates", nullable=True),
-        "_noise_radius": Typed("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
+        "_noise_radius": Typed("NoiseRadius", nullable=True, stored_as="reach"),
         "_columns": Indices("c", nullable=True, optional=True, stored_as="clusters"),
     }
+    _columns: Any = None  # older files have none
 
     @property
     def comparison_(self) -> pd.DataFrame:
@@ -326,7 +327,7 @@ history_
             raise ValueError(f"{'model_' if whole is None else 'one_class_'} has other features.")
         if model is None:
             return
-        columns, count = getattr(self, "_columns", None), getattr(model, "n_clusters_", 0)
+        columns, count = self._columns, getattr(model, "n_clusters_", 0)
         fits = count == self.n_clusters_ if columns is None else (columns < count).all()
         if not fits:
             raise ValueError("model_ has another number of clusters.")
@@ -334,7 +335,7 @@ history_
             return
         if coordinates is None or coordinates.directions.shape != (p, model.n_features_in_):
             raise ValueError("the directions do not fit model_.")
-        radius = getattr(self, "_noise_radius", None)
+        radius = self._noise_radius
         if radius is not None and radius.coordinates.values.shape[0] != p:
             raise ValueError("the noise radius has other features.")
 

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+import softkern
 from softkern.exceptions import ModelFileError
 from softkern.kernels import Kernel
 from softkern.kernels.resolve import KERNELS
@@ -37,20 +38,6 @@ def _path(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}".removeprefix("softkern.")
 
 
-MODELS = {
-    "AlphaCutClustering": "models.alpha_cut:AlphaCutClustering",
-    "AutoClustering": "models.auto:AutoClustering",
-    "FuzzyCMeans": "models.fuzzy:FuzzyCMeans",
-    "KernelSpectralClustering": "models.spectral:KernelSpectralClustering",
-    "OneClassKMeans": "models.one_class_clusterer:OneClassKMeans",
-    "OneClassMixture": "models.one_class_mixture:OneClassMixture",
-    "OneClassPCM": "models.one_class_pcm:OneClassPCM",
-    "OutlierFuzzyCMeans": "models.fuzzy:OutlierFuzzyCMeans",
-    "PossibilisticCMeans": "models.possibilistic:PossibilisticCMeans",
-    "SoftKernelSpectralClustering": "models.spectral:SoftKernelSpectralClustering",
-    "WeightedOneClassSVM": "models.one_class_svm:WeightedOneClassSVM",
-    "WeightedSVDD": "models.one_class_svm:WeightedSVDD",
-}
 # Objects within models: their names in files, and the classes, which are imported when needed
 CLASSES = {
     **{kind.__name__: _path(kind) for kind in KERNELS},
@@ -98,7 +85,7 @@ def to_state(model: Any) -> dict[str, Any]:
     last = model
     while isinstance(last, Pipeline):
         last = last.steps[-1][1]
-    if not _is_model(type(last)):
+    if _model_class(type(last).__name__) is not type(last):
         raise TypeError(
             f"expected a model of softkern, or a pipeline that ends in one, not {last!r}."
         )
@@ -115,8 +102,10 @@ def from_state(state: dict[str, Any], *, trusted: Collection[str] = ()) -> Any:
     return _value({"$": "estimator", **state}, trusted)
 
 
-def _is_model(kind: type) -> bool:
-    return MODELS.get(kind.__name__) == _path(kind)
+def _model_class(name: str) -> Any:
+    """Return the public estimator of softkern that has this name, or None."""
+    kind = getattr(softkern, name) if name in softkern.__all__ else None
+    return kind if isinstance(kind, type) and issubclass(kind, BaseEstimator) else None
 
 
 def _plain(value: Any, where: str) -> Any:
@@ -189,7 +178,7 @@ def _estimator_parts(model: Any, where: str) -> dict[str, Any]:
     name = _public_name(kind)
     if name.startswith("sklearn.") and _resolve(name) is kind:
         return {"estimator": name, "attributes": model.__getstate__()}
-    if not _is_model(kind):
+    if _model_class(kind.__name__) is not kind:
         raise TypeError(
             f"{where} is a {kind.__name__}, which is neither softkern's nor a public class of "
             "scikit-learn, and cannot be saved in a model file."
@@ -268,19 +257,16 @@ def _build_of_sklearn(estimator: str, attributes: dict[str, Any]) -> Any:
 
 
 def _build_model(estimator: str, params: dict[str, Any], fitted: dict[str, Any]) -> Any:
-    if estimator not in MODELS:
+    kind = _model_class(estimator)
+    if kind is None:
         raise ValueError(f"{estimator} is not a model of softkern.")
-    kind = resolve_name(f"softkern.{MODELS[estimator]}")
     model = kind(**{RENAMED.get(key, key): value for key, value in params.items()})
     if fitted:
         model._validate_params()
-        names, specs = stored_names(kind), fitted_specs(kind)
+        names = stored_names(kind)
         attributes = {names.get(stored, stored): value for stored, value in fitted.items()}
         validate_state(kind, attributes)
-        # files of older versions lack some private attributes
-        lacking = [name for name, spec in specs.items() if spec.optional and spec.nullable]
-        older = {name: None for name in lacking if name.startswith("_")}
-        vars(model).update(older | attributes)
+        vars(model).update(attributes)
         model._check_state()
     return model
 

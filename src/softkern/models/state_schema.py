@@ -229,14 +229,18 @@ def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
     ]
     if missing:
         raise ValueError(f"{name} lacks {', '.join(missing)}.")
-    sizes: Sizes = {}
-    given = [attribute for attribute in specs if attribute in fitted]
+    _check_values(name, {key: spec for key, spec in specs.items() if key in fitted}, fitted, {})
+
+
+def _check_values(
+    owner: str, specs: Mapping[str, Spec], values: Mapping[str, Any], sizes: Sizes
+) -> None:
     # numbers and arrays set the sizes that others are compared with
-    for attribute in sorted(given, key=lambda a: not isinstance(specs[a], Number | Floats)):
-        wrong = specs[attribute].problem(fitted[attribute], sizes)
+    for name in sorted(specs, key=lambda name: not isinstance(specs[name], Number | Floats)):
+        wrong = specs[name].problem(values[name], sizes) if name in values else "is missing"
         if wrong:
-            raise ValueError(f"{attribute} of {name} {wrong}.")
-        if attribute == "sample_rows_":
+            raise ValueError(f"{name} of {owner} {wrong}.")
+        if name == "sample_rows_":
             del sizes["n"]  # the weights are those of other rows
 
 
@@ -269,13 +273,8 @@ OBJECTS: dict[str, dict[str, Spec]] = {
 
 def validate_arrays(name: str, fields: Mapping[str, Any]) -> None:
     """Raise a ValueError for arrays of an object, by its name in files, that are inconsistent."""
-    sizes: Sizes = {}
-    if name == "Reach":
-        sizes["q"] = len(fields["coordinates"].origin)
-    for entry, spec in OBJECTS.get(name, {}).items():
-        wrong = spec.problem(fields[entry], sizes) if entry in fields else "is missing"
-        if wrong:
-            raise ValueError(f"{entry} of {name} {wrong}.")
+    sizes = {"q": len(fields["coordinates"].origin)} if name == "Reach" else {}
+    _check_values(name, OBJECTS.get(name, {}), fields, sizes)
 
 
 def check_fields(kind: type, fields: Mapping[str, Any], *, is_whole: bool = False) -> None:
