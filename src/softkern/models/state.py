@@ -29,7 +29,6 @@ from softkern.models.state_schema import (
     check_fields,
     fitted_specs,
     stored_names,
-    validate_arrays,
     validate_state,
 )
 
@@ -276,9 +275,7 @@ def _build_object(name: str, fields: dict[str, Any], trusted: Collection[str]) -
     if name in CLASSES:
         fields = {RENAMED.get(k, k): value for k, value in fields.items() if k not in REMOVED}
         kind: Any = resolve_name(f"softkern.{CLASSES[name]}")
-        validate_arrays(name, fields)
-        is_fitted = issubclass(kind, BaseEstimator) and any(key.endswith("_") for key in fields)
-        check_fields(kind, fields, is_whole=is_fitted)
+        check_fields(kind, fields)
     else:
         kind = _trusted(name, trusted)
     takes_fields = is_dataclass(kind)

@@ -267,28 +267,19 @@ OBJECTS: dict[str, dict[str, Spec]] = {
         "d": Number(low=0, whole=True),
         "dtype": Check(_dtype_problem),
     },
-    "Reach": {"centers": Floats("cq"), "farthest": Number(low=0)},
+    "NoiseRadius": {"centers": Floats("cq"), "farthest": Number(low=0)},
 }
 
 
-def validate_arrays(name: str, fields: Mapping[str, Any]) -> None:
-    """Raise a ValueError for arrays of an object, by its name in files, that are inconsistent."""
-    sizes = {"q": len(fields["coordinates"].origin)} if name == "Reach" else {}
-    _check_values(name, OBJECTS.get(name, {}), fields, sizes)
-
-
-def check_fields(kind: type, fields: Mapping[str, Any], *, is_whole: bool = False) -> None:
-    """Raise a ValueError for fields of another type than the class declares.
-
-    With `is_whole`, also for declared fields that are missing.
-    """
+def check_fields(kind: type, fields: Mapping[str, Any]) -> None:
+    """Raise a ValueError for fields that are missing, inconsistent or not of the declared type."""
     hints = get_type_hints(kind)
     missing = [name for name in hints if name not in fields and not name.startswith("_")]
-    if is_whole and missing:
+    if missing and any(name.endswith("_") for name in fields):  # a fitted transformer
         raise ValueError(f"{kind.__name__} lacks {', '.join(missing)}.")
-    for name, value in fields.items():
-        if name in hints and not _has_type(value, hints[name]):
-            raise ValueError(f"{name} of {kind.__name__} is a {type(value).__name__}.")
+    specs: dict[str, Spec] = {name: Typed(hint) for name, hint in hints.items() if name in fields}
+    sizes = {"q": len(fields["coordinates"].origin)} if kind.__name__ == "NoiseRadius" else {}
+    _check_values(kind.__name__, specs | OBJECTS.get(kind.__name__, {}), fields, sizes)
 
 
 def _has_type(value: Any, hint: Any) -> bool:
