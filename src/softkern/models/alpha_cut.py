@@ -181,7 +181,7 @@ objective_, history_
         "one_class_": Typed("OneClassPCM"),
         "_noise_levels": Floats("c", finite=False, nullable=True),
         "_cluster_coefficients": Floats("s+"),
-        "_membership_kernel": Check(kernel_problem, nullable=True),
+        "_membership_kernel": Check(kernel_problem, nullable=True, optional=True),
     }
     _accepts_sparse: ClassVar[bool] = False
 

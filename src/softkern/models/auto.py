@@ -176,10 +176,9 @@ history_
         "repeats_": Number(low=0, whole=True),
         "_comparison": Check(table_problem),
         "_coordinates": Typed("Coordinates", nullable=True),
-        "_noise_radius": Typed("NoiseRadius", nullable=True, stored_as="reach"),
+        "_noise_radius": Typed("NoiseRadius", nullable=True, optional=True, stored_as="reach"),
         "_columns": Indices("c", nullable=True, optional=True, stored_as="clusters"),
     }
-    _columns: Any = None  # older files have none
 
     @property
     def comparison_(self) -> pd.DataFrame:

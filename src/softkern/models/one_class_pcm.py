@@ -248,7 +248,7 @@ class OneClassPCM(Detector):
         "reduction_error_": Number(low=0, optional=True),
         # two scales: the wide kernel, coefficients without isolated points, the share of
         # duplicates that are left out, and location and scale of the scores at either scale
-        "_wide_kernel": Check(kernel_problem, nullable=True, stored_as="wide"),
+        "_wide_kernel": Check(kernel_problem, nullable=True, optional=True, stored_as="wide"),
         "_inlier_coef": Floats("s", low=0, stored_as="evidence"),
         "_max_duplicate_share": Number(low=0, stored_as="company"),
         "_score_scaling": Floats("22", stored_as="standards"),

@@ -262,10 +262,13 @@ def _build_model(estimator: str, params: dict[str, Any], fitted: dict[str, Any])
     model = kind(**{RENAMED.get(key, key): value for key, value in params.items()})
     if fitted:
         model._validate_params()
-        names = stored_names(kind)
+        names, specs = stored_names(kind), fitted_specs(kind)
         attributes = {names.get(stored, stored): value for stored, value in fitted.items()}
         validate_state(kind, attributes)
-        vars(model).update(attributes)
+        # files of older versions lack some private attributes
+        lacking = [name for name, spec in specs.items() if spec.optional and spec.nullable]
+        older = {name: None for name in lacking if name.startswith("_")}
+        vars(model).update(older | attributes)
         model._check_state()
     return model
 
