@@ -39,7 +39,6 @@ ALTERED = "was altered since softkern wrote it, and is not loaded."
 # Errors that an altered file can cause
 DAMAGE = (
     SafetensorError,
-    EOFError,
     ArithmeticError,
     LookupError,
     ValueError,
@@ -82,15 +81,13 @@ def save(model: Any, path: str | os.PathLike[str], **metadata: Any) -> None:
         metadata = json.loads(json.dumps(metadata, allow_nan=False))  # as it is loaded again
     except (TypeError, ValueError) as error:
         raise TypeError(f"metadata must be JSON values: {error}.") from error
-    # per-sample Dask arrays are not saved
-    small = model.without_rows() if hasattr(model, "without_rows") else model
     arrays: dict[str, Any] = {}
     document = {
         "format": FORMAT,
         "softkern": version("softkern"),
         "estimator": type(model).__name__,
         "metadata": metadata,
-        "state": _extract(to_state(small), arrays, {}),
+        "state": _extract(to_state(model), arrays, {}),
         "arrays": _digest_of_arrays(arrays),
     }
     text = json.dumps(document | {"digest": _digest(document)}, allow_nan=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from softkern._utils.typing import Array
 from softkern.dask.cluster import broadcast, compute
 from softkern.dask.rows import row_chunks
 from softkern.exceptions import DataError
-from softkern.models.state_schema import row_methods
+from softkern.models.state_schema import without_rows
 from softkern.rows import lowest_numbers
 
 
@@ -183,15 +182,6 @@ def apply_method(model: Any, method: str, X: Any) -> Any:
             f"{model.n_features_in_} features as input."
         )
     return map_method(worker_copy(model), method, X)
-
-
-def without_rows(model: Any) -> Any:
-    """Copy a fitted model without its results for the training rows."""
-    small = copy.copy(model)
-    for name in row_methods(type(model)):
-        vars(small).pop(name, None)
-    small.sample_weight_ = np.ones(1, dtype=model.sample_weight_.dtype)
-    return small
 
 
 def worker_copy(model: Any) -> Any:

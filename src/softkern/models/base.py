@@ -34,6 +34,7 @@ from softkern.models.state_schema import (
     fitted_specs,
     kernel_problem,
     names_problem,
+    without_rows,
 )
 from softkern.rows import Rows, check_weights
 
@@ -241,11 +242,7 @@ class SoftModel(Estimator, ABC):
         model : estimator
             The copy, or the model itself.
         """
-        if not hasattr(self, "sample_rows_"):
-            return self
-        from softkern.dask.chunks import without_rows
-
-        return without_rows(self)
+        return without_rows(self) if hasattr(self, "sample_rows_") else self
 
     def _check_state(self) -> None:
         """Raise a ValueError where parts of a loaded model do not fit each other."""

@@ -110,9 +110,8 @@ def _model_class(name: str) -> Any:
 def _plain(value: Any, where: str) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         return np.asarray(value)
-    if value is None or type(value) in (bool, int, str):
-        return value
-    if type(value) is float and math.isfinite(value):
+    is_finite = type(value) is float and math.isfinite(value)
+    if value is None or is_finite or type(value) in (bool, int, str):
         return value
     if type(value) is list:
         return [_plain(item, f"{where}[{i}]") for i, item in enumerate(value)]
@@ -189,8 +188,8 @@ def _estimator_parts(model: Any, where: str) -> dict[str, Any]:
             f"{where} has attributes that {kind.__name__} does not declare: {', '.join(unknown)}. "
             "Delete them from the model, or save them as metadata."
         )
-    names = stored_names(kind).items()
-    fitted = {stored: vars(model)[name] for stored, name in names if name in vars(model)}
+    values = vars(model.without_rows())  # per-sample Dask arrays are not saved
+    fitted = {name: values[key] for name, key in stored_names(kind).items() if key in values}
     return {"estimator": kind.__name__, "params": params, "fitted": fitted}
 
 

@@ -12,6 +12,7 @@ itself, and ``|`` separates shapes that are allowed: that of ``"|w"`` is a numbe
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -212,6 +213,15 @@ def stored_names(kind: type) -> dict[str, str]:
 def row_methods(kind: type) -> dict[str, str]:
     """Return the per-sample attributes and the methods that give them for new samples."""
     return {name: spec.method for name, spec in fitted_specs(kind).items() if spec.method}
+
+
+def without_rows(model: Any) -> Any:
+    """Copy a fitted model without its results for the training rows."""
+    small = copy.copy(model)
+    for name in row_methods(type(model)):
+        vars(small).pop(name, None)
+    small.sample_weight_ = np.ones(1, dtype=model.sample_weight_.dtype)
+    return small
 
 
 def validate_state(kind: type, fitted: Mapping[str, Any]) -> None:
