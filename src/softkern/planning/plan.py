@@ -83,6 +83,11 @@ class Plan:
     # and the bandwidth is a rule
     open_kernel: dict[str, Any] | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        """Check that a plan that was read from a file has its own engine."""
+        if self.priced and all(candidate.engine != self.engine for candidate in self.priced):
+            raise ValueError(f"the plan does not price its engine {self.engine!r}.")
+
     @property
     def candidates(self) -> tuple[Candidate, ...]:
         """All engines, each with its cost or the reason why it cannot be used."""
