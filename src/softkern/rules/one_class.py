@@ -67,18 +67,6 @@ class Formulation:
         """Return the factor that brings closeness to the scale of the paper's softness σ."""
         return 1.0 if self.needs_lengths else margins.totals
 
-    def field(self, product: Array, diag: Array) -> Array:
-        """Return half the gradient of the dual, from K α and diag(K)."""
-        return product - 0.5 * diag if self.needs_lengths else product
-
-    def gap_unit(self, spread: Array, rho: Array) -> Array:
-        """Return the scale of the scores, relative to which the dual has a tolerance.
-
-        `spread` is the largest squared distance of a point from the center. For one-class SVMs the
-        scale is ρ, where that is smaller.
-        """
-        return spread if self.needs_lengths else np.minimum(spread, np.abs(rho))
-
 
 SVDD = Formulation("svdd", needs_lengths=True)
 OCSVM = Formulation("ocsvm", needs_lengths=False)
