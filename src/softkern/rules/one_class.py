@@ -59,13 +59,10 @@ class Formulation:
         return -margins.squared_radius if self.needs_lengths else margins.offset
 
     def closeness(self, geometry: Geometry, margins: Any) -> AnyArray:
-        """Return the values that memberships compare, (n, c): −D², or G − ρ."""
-        score = self.score(geometry)
-        return score if self.needs_lengths else score - margins.offset
-
-    def unit(self, margins: Any) -> Any:
-        """Return the factor that brings closeness to the scale of the paper's softness σ."""
-        return 1.0 if self.needs_lengths else margins.totals
+        """Return what memberships compare, (n, c), in the scale of σ: −D², or (G − ρ) ν Σ z."""
+        if self.needs_lengths:
+            return -geometry.distances
+        return (geometry.product - margins.offset) * margins.totals
 
 
 SVDD = Formulation("svdd", needs_lengths=True)
@@ -96,9 +93,8 @@ class Mixture:
     def _joint(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """Return log γ_k + s_k/σ, (n, c), cluster weight times similarity."""
         near = self.formulation.closeness(geometry, centers.margins)
-        scale = self.scale / self.formulation.unit(centers.margins)
         with np.errstate(divide="ignore"):
-            return namespace(near).log(centers.shares) + near / scale
+            return namespace(near).log(centers.shares) + near / self.scale
 
 
 @dataclass(frozen=True)
@@ -133,9 +129,8 @@ class Hard:
             return namespace(memberships).log(memberships)
 
     def depth(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """Return closeness in the scale of σ, (m, c), whose maximum is the label."""
-        closeness = self.formulation.closeness(geometry, centers.margins)
-        return closeness * self.formulation.unit(centers.margins)
+        """Return the closeness, (m, c), whose maximum is the label."""
+        return self.formulation.closeness(geometry, centers.margins)
 
     def _nearest(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """Return the first of the clusters whose depths differ by less than their errors.
@@ -143,7 +138,9 @@ class Hard:
         Rounding must not give a training point another label than the same point as a new one.
         """
         depth = self.depth(geometry, centers)
-        error = self.error * self.formulation.unit(centers.margins)
+        error: Any = self.error
+        if not self.formulation.needs_lengths:
+            error = error * centers.margins.totals
         surely = row_max(depth - error)
         return hard(namespace(depth).astype(depth + error >= surely, depth.dtype))
 
@@ -171,21 +168,17 @@ class Hard:
         return memberships
 
 
-def margin_interval(values: Array, alpha: Array, weights: Array) -> tuple[float, float]:
+def margin_interval(values: Array, alpha: Array, weights: Array) -> tuple[Any, Any]:
     """Return the largest value of points with α > 0 and the smallest of those with α < w.
 
-    At the optimum the first is not above the second, and the margin lies between them.
+    At the optimum the first is not above the second, and the margin lies between them. All arrays
+    are (n,), or (n, c) with results (c,). Values decrease away from the center.
     """
-    high = np.max(values, where=alpha > 0, initial=-np.inf)
-    low = np.min(values, where=alpha < weights, initial=np.inf)
-    return float(high), float(low)
+    high = np.max(values, axis=0, where=alpha > 0, initial=-np.inf)
+    return high, np.min(values, axis=0, where=alpha < weights, initial=np.inf)
 
 
-def margin(values: Array, alpha: Array, weights: Array) -> float:
-    """Return the value on the margin, for values (n,) that decrease away from the center.
-
-    The middle between the largest value with α > 0 and the smallest with α < w. Without points
-    with α < w it is the former.
-    """
+def margin(values: Array, alpha: Array, weights: Array) -> Any:
+    """Return the middle of `margin_interval`, or the former value without points with α < w."""
     high, low = margin_interval(values, alpha, weights)
-    return (high + low) / 2 if np.isfinite(low) else high
+    return np.where(np.isfinite(low), (high + low) / 2, high)

@@ -161,8 +161,7 @@ class _Problem:
 
     def gaps(self) -> tuple[Array, Array]:
         """Return KKT gaps in the scale of the field, and the scale of the scores, (c,) each."""
-        columns = zip((self.product - self.shift).T, self.alpha.T, self.weights.T, strict=True)
-        level, low = np.transpose([margin_interval(*column) for column in columns])
+        level, low = margin_interval(self.product - self.shift, self.alpha, self.weights)
         unit = self.spread if self.needs_lengths else np.minimum(self.spread, np.abs(level))
         # equal points have no scale, and any coefficients are optimal
         most = max(float(np.abs(self.diag).max()), np.finfo(np.float64).tiny)
@@ -176,13 +175,11 @@ class _Problem:
     def measures(self) -> dict[str, Any]:
         """Return the fields ρ, R², gap and unit of a `DualSolution`, (c,) each."""
         gaps, unit = self.gaps()
-        rho, radius = np.empty_like(unit), np.einsum("ij,ij->j", self.alpha, self.product)
-        for k, product in enumerate(self.product.T):
-            alpha, weights = self.alpha[:, k], self.weights[:, k]
-            rho[k] = margin(product, alpha, weights)
-            radius[k] -= margin(2 * product - self.diag, alpha, weights)
+        norms = np.einsum("ij,ij->j", self.alpha, self.product)
+        closeness = 2 * self.product - self.diag[:, None]
+        radius = norms - margin(closeness, self.alpha, self.weights)
         return {
-            "rho": rho * self.total,  # ρ and R² are the middles of their intervals
+            "rho": margin(self.product, self.alpha, self.weights) * self.total,
             "squared_radius": np.maximum(radius, 0.0),
             "gap": gaps / unit,
             "unit": unit,
