@@ -54,10 +54,6 @@ class Formulation:
         """Return decision scores of points for each cluster, (n, c): −D², or G."""
         return -geometry.distances if self.needs_lengths else geometry.product
 
-    def margin(self, margins: Margins) -> AnyArray:
-        """Return the score on the margin, (c,): −R², or ρ."""
-        return -margins.squared_radius if self.needs_lengths else margins.offset
-
     def closeness(self, geometry: Geometry, margins: Any) -> AnyArray:
         """Return what memberships compare, (n, c), in the scale of σ: −D², or (G − ρ) ν Σ z."""
         if self.needs_lengths:
@@ -128,21 +124,16 @@ class Hard:
         with np.errstate(divide="ignore"):
             return namespace(memberships).log(memberships)
 
-    def depth(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """Return the closeness, (m, c), whose maximum is the label."""
-        return self.formulation.closeness(geometry, centers.margins)
-
     def _nearest(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """Return the first of the clusters whose depths differ by less than their errors.
+        """Return the first of the clusters whose closeness differs by less than the errors.
 
         Rounding must not give a training point another label than the same point as a new one.
         """
-        depth = self.depth(geometry, centers)
+        near = self.formulation.closeness(geometry, centers.margins)
         error: Any = self.error
         if not self.formulation.needs_lengths:
             error = error * centers.margins.totals
-        surely = row_max(depth - error)
-        return hard(namespace(depth).astype(depth + error >= surely, depth.dtype))
+        return hard(namespace(near).astype(near + error >= row_max(near - error), near.dtype))
 
     def _reseed(self, distances: Array, memberships: Array, weight: Array, empty: Array) -> Array:
         """Give each empty cluster the point farthest from its center, with all duplicates.
