@@ -14,13 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
-from softkern._utils.neighbors import TREE_COLUMNS, k_nearest
+from softkern._utils.neighbors import k_nearest
 from softkern._utils.random import fixed_seed
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
+from softkern.kernels.radial import Gaussian
 from softkern.kernels.spread import (
     FEWEST_STEPS,
     NOISE,
@@ -296,12 +296,8 @@ def _mean_difference(columns: Array, others: NDArray[np.intp], weight: Array) ->
 
 def _squared_distances(X: Any) -> Array:
     """Return squared distances between all pairs of rows."""
-    X = _centered(X)
-    if not sp.issparse(X) and X.shape[1] <= TREE_COLUMNS:
-        return np.asarray(cdist(X, X, "sqeuclidean"))
-    from sklearn.metrics.pairwise import euclidean_distances  # slow import
-
-    return np.asarray(euclidean_distances(X, squared=True))
+    X = X.astype(np.float64)
+    return -2 * Gaussian().log_block(X, X)
 
 
 def _centered(X: Any) -> Any:

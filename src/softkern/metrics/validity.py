@@ -186,22 +186,12 @@ def fuzzy_silhouette(
     if memberships.shape[1] < 2:
         return float("nan")
     labels = memberships.argmax(axis=1)
+    members = weight[:, None] * (labels[:, None] == np.arange(memberships.shape[1]))
+    members = members[:, members.any(axis=0)]
     first, second = runner_up(memberships)
     certainty = weight * (first - second) ** alpha
-    silhouettes = _silhouettes(operator, labels, memberships.shape[1], weight)
-    if silhouettes is None or not certainty.any():
+    if members.shape[1] < 2 or not certainty.any():
         return float("nan")
-    return float(certainty @ silhouettes / certainty.sum())
-
-
-def _silhouettes(
-    operator: KernelOperator, labels: Array, n_clusters: int, weight: Array
-) -> Array | None:
-    """Return the silhouettes, (n,); None if fewer than two clusters have samples."""
-    members = weight[:, None] * (labels[:, None] == np.arange(n_clusters))
-    members = members[:, members.any(axis=0)]
-    if members.shape[1] < 2:
-        return None
     size = members.sum(axis=0)
     # mean of ‖x − y‖² over the samples y of a cluster: distance to their mean plus their variance
     distances = operator.geometry(members / size).distances.astype(np.float64)
@@ -214,7 +204,8 @@ def _silhouettes(
     b = np.where(is_own, np.inf, means).min(axis=1)
     top = np.maximum(a, b)
     # by convention, the silhouette in a cluster of one sample is zero
-    return np.where((others > 0) & (top > 0), (b - a) / np.where(top > 0, top, 1), 0)
+    silhouettes = np.where((others > 0) & (top > 0), (b - a) / np.where(top > 0, top, 1), 0)
+    return float(certainty @ silhouettes / certainty.sum())
 
 
 def _check(

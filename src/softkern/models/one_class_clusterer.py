@@ -198,7 +198,8 @@ class OneClassClusterer(CenterClusterer):
         rows, formulation = self._cross(X), self._formulation
         if formulation.needs_lengths and not rows.lengths_are_known:
             raise ValueError(NEEDS_LENGTHS)
-        margin = formulation.margin(self._centers().margins)
+        margins = self._centers().margins
+        margin = -margins.squared_radius if formulation.needs_lengths else margins.offset
         return np.asarray(formulation.score(self._geometry(rows)) - margin)
 
     @property
@@ -320,4 +321,5 @@ default="k-means"
         return hard_rule(operator, self._formulation)
 
     def _energies(self, geometry: Geometry) -> Array:
-        return -self._rule().depth(geometry, self._centers())  # memberships are zero and one
+        # memberships are zero and one
+        return -self._formulation.closeness(geometry, self._centers().margins)

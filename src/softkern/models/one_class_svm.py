@@ -168,8 +168,8 @@ class _OneClassDetector(Detector):
             radius = -lower_quantile(-distances, weight, share)
         else:
             # samples on the margin are inside, in spite of rounding and the tolerance
-            threshold = min(margin(scores, alpha, weight), low)
-            radius = -margin(-distances, alpha, weight)
+            threshold = float(min(margin(scores, alpha, weight), low))
+            radius = -float(margin(-distances, alpha, weight))
         error = self._stored_operator().error
         if operator.is_exact_support:  # it computed the scores of the training samples
             error = max(error, operator.error)

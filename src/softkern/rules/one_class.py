@@ -54,30 +54,11 @@ class Formulation:
         """Return decision scores of points for each cluster, (n, c): −D², or G."""
         return -geometry.distances if self.needs_lengths else geometry.product
 
-    def margin(self, margins: Margins) -> AnyArray:
-        """Return the score on the margin, (c,): −R², or ρ."""
-        return -margins.squared_radius if self.needs_lengths else margins.offset
-
     def closeness(self, geometry: Geometry, margins: Any) -> AnyArray:
-        """Return the values that memberships compare, (n, c): −D², or G − ρ."""
-        score = self.score(geometry)
-        return score if self.needs_lengths else score - margins.offset
-
-    def unit(self, margins: Any) -> Any:
-        """Return the factor that brings closeness to the scale of the paper's softness σ."""
-        return 1.0 if self.needs_lengths else margins.totals
-
-    def field(self, product: Array, diag: Array) -> Array:
-        """Return half the gradient of the dual, from K α and diag(K)."""
-        return product - 0.5 * diag if self.needs_lengths else product
-
-    def gap_unit(self, spread: Array, rho: Array) -> Array:
-        """Return the scale of the scores, relative to which the dual has a tolerance.
-
-        `spread` is the largest squared distance of a point from the center. For one-class SVMs the
-        scale is ρ, where that is smaller.
-        """
-        return spread if self.needs_lengths else np.minimum(spread, np.abs(rho))
+        """Return what memberships compare, (n, c), in the scale of σ: −D², or (G − ρ) ν Σ z."""
+        if self.needs_lengths:
+            return -geometry.distances
+        return (geometry.product - margins.offset) * margins.totals
 
 
 SVDD = Formulation("svdd", needs_lengths=True)
@@ -108,9 +89,8 @@ class Mixture:
     def _joint(self, geometry: Geometry, centers: Centers) -> AnyArray:
         """Return log γ_k + s_k/σ, (n, c), cluster weight times similarity."""
         near = self.formulation.closeness(geometry, centers.margins)
-        scale = self.scale / self.formulation.unit(centers.margins)
         with np.errstate(divide="ignore"):
-            return namespace(near).log(centers.shares) + near / scale
+            return namespace(near).log(centers.shares) + near / self.scale
 
 
 @dataclass(frozen=True)
@@ -144,20 +124,16 @@ class Hard:
         with np.errstate(divide="ignore"):
             return namespace(memberships).log(memberships)
 
-    def depth(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """Return closeness in the scale of σ, (m, c), whose maximum is the label."""
-        closeness = self.formulation.closeness(geometry, centers.margins)
-        return closeness * self.formulation.unit(centers.margins)
-
     def _nearest(self, geometry: Geometry, centers: Centers) -> AnyArray:
-        """Return the first of the clusters whose depths differ by less than their errors.
+        """Return the first of the clusters whose closeness differs by less than the errors.
 
         Rounding must not give a training point another label than the same point as a new one.
         """
-        depth = self.depth(geometry, centers)
-        error = self.error * self.formulation.unit(centers.margins)
-        surely = row_max(depth - error)
-        return hard(namespace(depth).astype(depth + error >= surely, depth.dtype))
+        near = self.formulation.closeness(geometry, centers.margins)
+        error: Any = self.error
+        if not self.formulation.needs_lengths:
+            error = error * centers.margins.totals
+        return hard(namespace(near).astype(near + error >= row_max(near - error), near.dtype))
 
     def _reseed(self, distances: Array, memberships: Array, weight: Array, empty: Array) -> Array:
         """Give each empty cluster the point farthest from its center, with all duplicates.
@@ -183,21 +159,17 @@ class Hard:
         return memberships
 
 
-def margin_interval(values: Array, alpha: Array, weights: Array) -> tuple[float, float]:
+def margin_interval(values: Array, alpha: Array, weights: Array) -> tuple[Any, Any]:
     """Return the largest value of points with α > 0 and the smallest of those with α < w.
 
-    At the optimum the first is not above the second, and the margin lies between them.
+    At the optimum the first is not above the second, and the margin lies between them. All arrays
+    are (n,), or (n, c) with results (c,). Values decrease away from the center.
     """
-    high = np.max(values, where=alpha > 0, initial=-np.inf)
-    low = np.min(values, where=alpha < weights, initial=np.inf)
-    return float(high), float(low)
+    high = np.max(values, axis=0, where=alpha > 0, initial=-np.inf)
+    return high, np.min(values, axis=0, where=alpha < weights, initial=np.inf)
 
 
-def margin(values: Array, alpha: Array, weights: Array) -> float:
-    """Return the value on the margin, for values (n,) that decrease away from the center.
-
-    The middle between the largest value with α > 0 and the smallest with α < w. Without points
-    with α < w it is the former.
-    """
+def margin(values: Array, alpha: Array, weights: Array) -> Any:
+    """Return the middle of `margin_interval`, or the former value without points with α < w."""
     high, low = margin_interval(values, alpha, weights)
-    return (high + low) / 2 if np.isfinite(low) else high
+    return np.where(np.isfinite(low), (high + low) / 2, high)

@@ -66,8 +66,6 @@ def labels_by(projections: Array, codes: Array, assignment: str) -> NDArray[np.i
     """Return the sign pattern with the fewest different signs, or the nearest direction, (m,)."""
     if assignment == "codebook":
         return np.argmax(_signs(projections) @ codes.T, axis=1)
-    if len(codes) == 1:
-        return np.zeros(len(projections), dtype=np.intp)
     return np.argmin(cdist(directions(projections), codes, "sqeuclidean"), axis=1)
 
 

@@ -99,7 +99,6 @@ def anneal(
     centers: Centers,
     scales: Sequence[float],
     *,
-    geometry: Geometry | None = None,
     between: Callable[[Solution], Centers | None] = lambda end: None,
     verbose: bool = False,
     description: str = "fit",
@@ -113,6 +112,7 @@ def anneal(
     """
     names = ("objective", "change", "low_rank_steps", "scale")
     history: dict[str, list[float]] = {name: [] for name in names}
+    geometry: Geometry | None = None
     with progress_bar(verbose, description, scales[-1], len(scales), "scale") as report:
         for stage, scale in enumerate(scales, 1):
             report(stage, scale)

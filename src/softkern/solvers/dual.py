@@ -7,15 +7,16 @@ the field, half the gradient, is below a threshold, α_i = 0 above it, and α_i 
 threshold, the margin.
 
 The operator only computes products. Points that violate these conditions most form the working
-set, together with those between the bounds, of which a narrow kernel has many. Pairwise moves
-(`_pairs`) solve the set, and one product for all columns updates the field of every point. A solved
-sample or the previous solution gives the start, so that few working sets are needed.
+set, together with those between the bounds, of which a narrow kernel has many. Pairwise moves solve
+the set (`_working_sets`), and one product for all columns updates the field of every point. A
+solved sample or the previous solution gives the start, so that few working sets are needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,11 +24,13 @@ from numpy.typing import ArrayLike
 from softkern._utils.typing import AnyArray, Array
 from softkern.operators.base import KernelOperator
 from softkern.rules.base import Centers
-from softkern.rules.one_class import OCSVM, Formulation, Margins
-from softkern.solvers._dual_problem import Problem
+from softkern.rules.one_class import OCSVM, Formulation, Margins, margin, margin_interval
+from softkern.solvers._working_sets import SAMPLE, SMALLEST_SET, filled, largest, solve_set
 
 PATIENCE = 25  # iterations in which the gap must halve, unless rounding prevents it
 DEAD = 1e-12  # a cluster with a smaller share of the weight keeps its last SVM
+LARGEST_SET = 5792  # largest working set, with 256 MiB of kernel values
+SAMPLE_TOL = 1e-3  # tolerance of the sample, as a share of the range of the field
 FIRST_TOL = 1e-4  # tolerance of the first duals on a low-rank operator
 FINER = 1e-3  # tolerance of later ones, as a share of the change of the masses
 
@@ -71,24 +74,24 @@ def solve_dual(
     and the product of the operator, for Σ α = 1. `tol` is that of the gap, at least the error of
     the operator, and `max_iter` limits the working sets.
     """
-    problem = Problem(operator, weights, nu, formulation)
+    problem = _Problem(operator, weights, nu, formulation)
     alpha = problem.weights.copy() if nu == 1 else problem.first_alpha(start)
     product = problem.multiply(alpha)
     problem.set_state(alpha, product if correction is None else product + correction)
     error = 2 * operator.attainable_error
     history: dict[str, list[float]] = {"objective": [], "gap": []}
-    largest: list[float] = []
+    worst: list[float] = []
     for iteration in range(1, max_iter + 1):
         gaps, unit = problem.gaps()
         limit = np.maximum(tol * unit, error)
-        largest.append(float(gaps.max()))
+        worst.append(float(gaps.max()))
         history["gap"].append(float((gaps / unit).max()))
         history["objective"].append(problem.objective())
         if report is not None:
             report(iteration, history["gap"][-1])
         active = np.flatnonzero(gaps > limit)
         has_stalled = iteration > PATIENCE and (
-            min(largest[-PATIENCE:]) > 0.5 * min(largest[:-PATIENCE])
+            min(worst[-PATIENCE:]) > 0.5 * min(worst[:-PATIENCE])
         )
         if active.size == 0 or iteration == max_iter or has_stalled:
             break
@@ -108,6 +111,156 @@ def solve_dual(
     )
 
 
+class _Problem:
+    """A dual and its present α, in the scale Σ α = 1, in float64.
+
+    In this scale neither a small ν nor weights of any size under- or overflow.
+    """
+
+    alpha: Array  # (n, c)
+    product: Array  # K α, (n, c)
+    spread: Array  # largest squared distance of a weighted point from the first center, (c,)
+
+    def __init__(
+        self, operator: KernelOperator, weights: ArrayLike, nu: float, formulation: Formulation
+    ) -> None:
+        w = np.asarray(weights, dtype=np.float64)
+        n = operator.shape[0]
+        if w.ndim not in (1, 2) or w.shape[0] != n:
+            raise ValueError(f"weights have shape {w.shape}; they must be ({n},) or ({n}, c).")
+        w = w.reshape(n, -1)
+        if not np.isfinite(w).all() or (w < 0).any():
+            raise ValueError("weights must be finite and not negative.")
+        empty = np.flatnonzero(~w.any(axis=0))
+        if empty.size:
+            raise ValueError(f"the weights of column {empty[0]} are all zero.")
+        if not 0 < nu <= 1:
+            raise ValueError(f"nu must lie in (0, 1], got {nu!r}.")
+        self.operator, self.needs_lengths = operator, formulation.needs_lengths
+        self.diag = operator.diag().astype(np.float64)  # (n,)
+        # the field is K α minus this, (n, 1)
+        self.shift = self.diag[:, None] * (0.5 if self.needs_lengths else 0.0)
+        self.given = w  # (n, c)
+        self.total = nu * w.sum(axis=0)  # (c,)
+        unit = w / w.max(axis=0)
+        self.weights = unit / (nu * unit.sum(axis=0))  # w / ν Σ w, (n, c)
+
+    def set_state(self, alpha: Array, product: Array) -> None:
+        """Start from α and K α, which are changed in place."""
+        self.alpha, self.product = alpha, product
+        distances = self.diag[:, None] - 2 * product
+        farthest = np.max(distances, axis=0, where=self.weights > 0, initial=-np.inf)
+        self.spread = farthest + np.einsum("ij,ij->j", alpha, product)
+
+    # The field and the optimality conditions
+
+    def multiply(self, alpha: Array) -> Array:
+        """Return K @ alpha in float64, (n, c)."""
+        used = np.flatnonzero(alpha.any(axis=1))
+        return np.asarray(self.operator.partial_product(used, alpha[used]), dtype=np.float64)
+
+    def gaps(self) -> tuple[Array, Array]:
+        """Return KKT gaps in the scale of the field, and the scale of the scores, (c,) each."""
+        level, low = margin_interval(self.product - self.shift, self.alpha, self.weights)
+        unit = self.spread if self.needs_lengths else np.minimum(self.spread, np.abs(level))
+        # equal points have no scale, and any coefficients are optimal
+        most = max(float(np.abs(self.diag).max()), np.finfo(np.float64).tiny)
+        return np.maximum(level - low, 0.0), np.maximum(unit, 1e-14 * most)
+
+    def objective(self) -> float:
+        """Return αᵀKα, minus Σ α_i K_ii for the SVDD, summed over columns."""
+        values = 2 * (self.product - self.shift) - self.product
+        return float(np.einsum("ij,ij->", self.alpha, values))
+
+    def measures(self) -> dict[str, Any]:
+        """Return the fields ρ, R², gap and unit of a `DualSolution`, (c,) each."""
+        gaps, unit = self.gaps()
+        norms = np.einsum("ij,ij->j", self.alpha, self.product)
+        closeness = 2 * self.product - self.diag[:, None]
+        radius = norms - margin(closeness, self.alpha, self.weights)
+        return {
+            "rho": margin(self.product, self.alpha, self.weights) * self.total,
+            "squared_radius": np.maximum(radius, 0.0),
+            "gap": gaps / unit,
+            "unit": unit,
+        }
+
+    # The start
+
+    def first_alpha(self, previous: DualSolution | None) -> Array:
+        """Return a first α, (n, c), from a solution for similar weights or from a sample."""
+        if previous is None:
+            order, alpha = self._sample_product(), np.zeros_like(self.weights)
+        else:
+            coefficients, given = previous.coefficients, previous.weights
+            total = coefficients.sum(axis=0)
+            order = previous.product / np.maximum(total, np.finfo(total.dtype).tiny)
+            shares = np.divide(coefficients, given, out=np.zeros_like(given), where=given > 0)
+            # rounded up to one where only rounding prevents it
+            is_full = shares > 1 - 4 * np.finfo(coefficients.dtype).eps
+            alpha = np.where(is_full, 1.0, shares) * self.weights
+        order = order - self.shift
+        for k in range(self.total.size):
+            alpha[:, k] = filled(alpha[:, k], self.weights[:, k], order[:, k])
+        return alpha
+
+    def _sample_product(self) -> Array:
+        """Return an estimate of K α, (n, c), from a sample of the points if it is large enough."""
+        n = self.weights.shape[0]
+        rows = np.arange(0, n, max(1, -(-n // SAMPLE)))
+        if n <= 2 * SAMPLE or ((self.weights[rows] > 0).sum(axis=0) < SMALLEST_SET // 2).any():
+            return self.multiply(self.weights / self.weights.sum(axis=0))
+        K, shift = self._kernel_values(rows), self.shift[rows, 0]
+        # the sample has the weight of all points
+        weights = self.weights[rows] * (self.weights.sum(axis=0) / self.weights[rows].sum(axis=0))
+        alpha = weights / weights.sum(axis=0)
+        for k in range(self.total.size):
+            order = K @ alpha[:, k] - shift
+            start = filled(np.zeros(rows.size), weights[:, k], order)
+            values = K @ start - shift
+            tolerance = SAMPLE_TOL * float(np.ptp(values))
+            alpha[:, k] = solve_set(K, values, start, weights[:, k], tolerance)
+        used = np.flatnonzero(alpha.any(axis=1))
+        return np.asarray(self.operator.partial_product(rows[used], alpha[used]), dtype=np.float64)
+
+    # Working sets
+
+    def improve(self, active: Array, limit: Array) -> bool:
+        """Solve a working set of every active column; return whether anything moved."""
+        moved = np.zeros_like(self.alpha)
+        for k in active:
+            index, alpha = self._solved_set(int(k), float(limit[k]))
+            moved[index, k] = alpha - self.alpha[index, k]
+            self.alpha[index, k] = alpha
+        rows = np.flatnonzero(moved.any(axis=1))
+        if rows.size:
+            self.product[:, active] += self.operator.partial_product(rows, moved[rows][:, active])
+        return bool(rows.size)
+
+    def _solved_set(self, k: int, limit: float) -> tuple[Array, Array]:
+        """Return the working set of a column, and the α that is optimal within it."""
+        values = self.product[:, k] - self.shift[:, 0]
+        alpha, weights = self.alpha[:, k], self.weights[:, k]
+        high, low = margin_interval(values, alpha, weights)
+        middle = (high + low) / 2
+        free = np.flatnonzero((alpha > 0) & (alpha < weights))
+        most = int(np.clip(2 * free.size, SAMPLE, LARGEST_SET))
+        rising = largest(middle - values, alpha < weights, limit, most // 2)
+        falling = largest(values - middle, alpha > 0, limit, most // 2)
+        index = np.union1d(rising, falling)
+        if free.size <= most - index.size:
+            # in separate sets they would exchange weight without end
+            index = np.union1d(index, free)
+        # with many free points moves are expensive, and later sets move them again
+        share = 0.1 if most > SAMPLE else 0.01
+        tolerance = max(0.5 * limit, share * (high - low))
+        K = self._kernel_values(index)
+        return index, solve_set(K, values[index], alpha[index], weights[index], tolerance)
+
+    def _kernel_values(self, rows: Array) -> Array:
+        return np.ascontiguousarray(self.operator.entries(rows, rows), dtype=np.float64)
+
+
 @dataclass(frozen=True)
 class OneClassCenters:
     """Center rule of one-class SVMs, one per cluster, trained with the masses as weights."""
@@ -125,7 +278,7 @@ class OneClassCenters:
         sums = mass.sum(axis=0, dtype=np.float64)
         shares = sums / weight.sum(dtype=np.float64)
         lost = shares <= DEAD
-        if lost.any() and last is not None and last.weights is not None:
+        if lost.any() and last is not None:
             mass = np.where(lost, last.weights, mass)
             sums = mass.sum(axis=0, dtype=np.float64)
         solution = solve_dual(
@@ -148,7 +301,7 @@ class OneClassCenters:
         """Return the centers with the margins of this product K @ A."""
         margins: Margins = centers.margins
         solution: DualSolution = margins.solution
-        problem = Problem(self.operator, solution.weights, self.nu, self.formulation)
+        problem = _Problem(self.operator, solution.weights, self.nu, self.formulation)
         is_full = solution.coefficients >= problem.given
         alpha = np.where(is_full, problem.weights, solution.coefficients / problem.total)
         problem.set_state(alpha, product.astype(np.float64) / problem.total)
@@ -163,19 +316,18 @@ class OneClassCenters:
     def _centers_of(
         self, solution: DualSolution, mass: Array, sums: Array, shares: AnyArray
     ) -> Centers:
-        radius = np.maximum(solution.squared_radius, 0)
-        rho, radius, totals = (
-            part.astype(mass.dtype) for part in (solution.rho, radius, self.nu * sums)
-        )
+        parts = (solution.rho, solution.squared_radius, self.nu * sums)
+        rho, squared_radius, totals = (part.astype(mass.dtype) for part in parts)
+        margins = Margins(rho, squared_radius, totals, mass, solution)
         coefficients = solution.coefficients.astype(mass.dtype, copy=False)
         product = solution.product.astype(mass.dtype, copy=False)
-        return Centers(coefficients, product, shares, Margins(rho, radius, totals, mass, solution))
+        return Centers(coefficients, product, shares, margins)
 
     def _tolerance(self, mass: Array, last: Margins | None) -> float:
         """Return the tolerance of the duals, which is loose while masses change much."""
         if not self.is_rough:
             return self.tol
-        if last is None or last.weights is None:
+        if last is None:
             return max(self.tol, FIRST_TOL)
         change = float(np.abs(mass - last.weights).sum(dtype=np.float64))
         return max(self.tol, FINER * change / float(mass.sum(dtype=np.float64)))

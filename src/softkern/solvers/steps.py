@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 
 from softkern._utils.arrays import column_changes, namespace
 from softkern._utils.typing import AnyArray
@@ -33,30 +33,26 @@ class Solution:
         return self.centers.coefficients
 
 
+@dataclass(eq=False)
 class Steps:
     """One run of the loop: its state, its history, and when it stops."""
 
-    evaluation: Evaluation
+    operator: KernelOperator
+    rule: Rule
+    centers: Centers
+    weight: AnyArray
+    geometry: Geometry | None = None  # of the centers, if known
+    _: KW_ONLY
+    tol: float = 0.0
+    max_iter: int = 100
+    stopping: str = "relative"
+    cycles: bool = False  # whether to stop in a cycle
+    evaluation: Evaluation = field(init=False)  # of the current step
 
-    def __init__(
-        self,
-        operator: KernelOperator,
-        rule: Rule,
-        centers: Centers,
-        weight: AnyArray,
-        geometry: Geometry | None = None,
-        *,
-        tol: float = 0.0,
-        max_iter: int = 100,
-        stopping: str = "relative",
-        cycles: bool = False,
-    ) -> None:
-        self.operator, self.rule, self.centers, self.weight = operator, rule, centers, weight
-        self.geometry = geometry
+    def __post_init__(self) -> None:
         self.previous: AnyArray | None = None  # memberships of the last step
-        self.tol, self.max_iter, self.stopping = tol, max_iter, stopping
-        self.watch = CycleWatch(weight) if cycles else None
-        self.total_weight = float(namespace(weight).sum(weight))
+        self.watch = CycleWatch(self.weight) if self.cycles else None
+        self.total_weight = float(namespace(self.weight).sum(self.weight))
         self.history: dict[str, list[float]] = {"objective": [], "change": [], "low_rank_steps": []}
         self.n_iter, self.cycle, self.change = 0, 0, float("inf")
         self.converged = self.is_done = False

@@ -54,19 +54,12 @@ def make_driver(
 class SurrogateSteps(Steps):
     """Exact steps, each followed by surrogate steps until these stop moving."""
 
-    def __init__(
-        self,
-        operator: KernelOperator,
-        rule: Rule,
-        centers: Centers,
-        weight: AnyArray,
-        **options: Any,
-    ) -> None:
-        super().__init__(operator, rule, centers, weight, **options)
-        assert operator.surrogate is not None
-        self.surrogate = operator.surrogate
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert self.operator.surrogate is not None
+        self.surrogate, centers = self.operator.surrogate, self.rule.centers
         # duals compute products themselves, means do not
-        self.exact = rule.centers if isinstance(rule.centers, OneClassCenters) else None
+        self.exact = centers if isinstance(centers, OneClassCenters) else None
         self.low_rank_steps = 0
         self.correction: AnyArray | None = None  # K A₀ − K̃ A₀
         self.is_rough = True  # whether the present centers were computed with K̃

@@ -15,9 +15,8 @@ import numpy as np
 
 from softkern._utils.threads import available_threads, one_thread
 from softkern._utils.typing import Array
-from softkern.operators.base import KernelOperator
 from softkern.rows import row_slices
-from softkern.rules.base import Centers, Evaluation, Rule
+from softkern.rules.base import Centers, Evaluation
 from softkern.rules.fuzzy import Fuzzy, fuzzy_rows
 from softkern.solvers.steps import Solution, Steps
 from softkern.solvers.stopping import Step
@@ -28,15 +27,12 @@ BLOCK_VALUES = 2**16  # values per array of a block, which fits into the cache
 class Sweeps(Steps):
     """Steps of fuzzy c-means over features in memory; plain ones once a cluster is empty."""
 
-    def __init__(
-        self, operator: KernelOperator, rule: Rule, centers: Centers, weight: Array, **options: Any
-    ) -> None:
-        super().__init__(operator, rule, centers, weight, **options)
-        assert isinstance(rule.memberships, Fuzzy)
-        assert operator.features is not None
-        self.m = rule.memberships.m
-        self.features = operator.features
-        self.vectors = self.features.centers(centers.coefficients)  # (r, c)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.rule.memberships, Fuzzy)
+        assert self.operator.features is not None
+        self.m, self.features = self.rule.memberships.m, self.operator.features
+        self.vectors = self.features.centers(self.centers.coefficients)  # (r, c)
         self.before: Array | None = None  # vectors of the last step
         shape = self.vectors.shape[1], self.features.points.shape[0]
         self.memberships = np.full(shape, np.nan, dtype=self.features.points.dtype)
