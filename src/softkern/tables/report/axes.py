@@ -13,7 +13,7 @@ import pandas as pd
 
 from softkern._utils.typing import Array
 from softkern.tables.explain.clusters import holds_numbers
-from softkern.tables.report.directions import direction_axes, eigenspace_axes, separation_by_column
+from softkern.tables.report.directions import projections, separation_by_column
 from softkern.tables.report.packing import pack, shorten
 
 if TYPE_CHECKING:
@@ -33,16 +33,13 @@ def make_axes(drawn: Drawn, has_typicality: bool) -> dict[str, Any]:
     axes = [_column_axis(X, k, rows) | {"isDate": k in dates} for k in columns]
     start = [columns.index(k) for k in first_columns] or list(range(min(2, X.shape[1])))
     views: list[dict[str, Any]] = []
-    for added in (direction_axes(drawn), eigenspace_axes(drawn)):
-        place = len(axes)
-        axes += map(_axis, added.names, added.values.T)
-        pairs = [[place + k for k in view.axes] for view in added.views]
-        views += [
-            {"name": view.name, "help": view.help, "axes": pair}
-            for view, pair in zip(added.views, pairs, strict=True)
-        ]
-        if pairs and drawn.features is None:
-            start = pairs[0]
+    for one in projections(drawn):
+        if one.shown:
+            places = [len(axes) + k for k in one.shown]
+            views.append({"name": one.view, "help": one.help, "axes": places})
+        axes += map(_axis, one.names, one.values.T)
+    if views and drawn.features is None:
+        start = views[0]["axes"]
     others = [  # numeric columns that are no features
         k
         for k, (name, dtype) in enumerate(drawn.table.dtypes.items())

@@ -7,7 +7,7 @@ distant rows would otherwise dominate them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,72 +34,61 @@ MAP_COMPONENTS = 30  # principal components that a neighbor map starts from
 PERPLEXITY = 30.0
 
 
-class View(NamedTuple):
-    """Two axes, by their places among those of `Axes`."""
-
-    name: str
-    help: str
-    axes: tuple[int, int]
-
-
-class Axes(NamedTuple):
-    """Axes of the drawn rows with their names, and views of them, the first to draw in front."""
+class Projection(NamedTuple):
+    """Axes that are no columns, and a view of two of them."""
 
     names: list[str]
-    values: Array  # (m, k)
-    views: list[View]
+    values: Array  # of the drawn rows, (m, k)
+    view: str
+    help: str
+    shown: tuple[int, ...] = (0, 1)  # two axes, counted from the first of these, or none
 
 
-def direction_axes(drawn: Drawn) -> Axes:
-    """Return discriminant directions, components and a neighbor map of more than two columns."""
+def projections(drawn: Drawn) -> Iterator[Projection]:
+    """Yield views of more than two columns, the one to draw first in front."""
+    yield from _eigenspace(drawn)
     values = bound(drawn.values[drawn.rows])
     if values.shape[1] <= 2:
-        return Axes([], values[:, :0], [])
+        return
     columns = list(drawn.X.columns) if values.shape[1] == drawn.X.shape[1] else []
     is_inner = _inner_rows(values, drawn.is_typical)
     scaled = _standardize(values, is_inner)
-    across = values[:, :0]
+    components, shares = _principal_components(scaled, is_inner, drawn.random_state)
     if choice_of(drawn.model) is not None and with_tree(drawn.model) is None:
         # clusters of `softkern.cluster` differ along directions that components need not show
-        labels = drawn.labels[drawn.rows]
-        across = _discriminant_directions(scaled, np.where(is_inner, labels, -1))
-    components, shares = _principal_components(scaled, is_inner, drawn.random_state)
-    found, k = np.hstack([across, components]), across.shape[1]
-    views = []
-    if k == 1 and drawn.features is None:
-        help_text = "the direction that separates the clusters best, and a principal component"
-        one = across[is_inner, 0]
-        others = components[is_inner, :2].T
-        overlap = [abs(one @ other) / (np.linalg.norm(other) or 1) for other in others]
-        views.append(View("across the clusters", help_text, (0, 1 + int(np.argmin(overlap)))))
-    elif k == 2:
-        help_text = "directions that separate the clusters best, relative to their width"
-        views.append(View("across the clusters", help_text, (0, 1)))
+        labels = np.where(is_inner, drawn.labels[drawn.rows], -1)
+        across = _discriminant_directions(scaled, labels)
+        names = [f"across clusters {i + 1}" for i in range(across.shape[1])]
+        names = _name_directions(names, across, scaled, is_inner, columns)
+        if len(names) == 2:
+            help_text = "directions that separate the clusters best, relative to their width"
+            yield Projection(names, across, "across the clusters", help_text)
+        elif names:
+            help_text = "the direction that separates the clusters best, and a principal component"
+            inner = components[is_inner, :2]
+            lengths = np.linalg.norm(inner, axis=0)
+            overlap = np.abs(across[is_inner, 0] @ inner) / np.where(lengths > 0, lengths, 1)
+            shown = (0, 1 + int(np.argmin(overlap))) if drawn.features is None else ()
+            yield Projection(names, across, "across the clusters", help_text, shown)
+    names = [f"component {i + 1}, {round(100 * share)} %" for i, share in enumerate(shares)]
+    names = _name_directions(names, components, scaled, is_inner, columns)
     help_text = "directions of the largest variance of the inner 98 % of the rows, with its share"
-    views.append(View("principal components", help_text, (k, k + 1)))
-    names = [f"across clusters {i + 1}" for i in range(k)]
-    names += [f"component {i + 1}, {round(100 * share)} %" for i, share in enumerate(shares)]
-    loadings = _name_directions(found, scaled, is_inner, columns)
-    names = [f"{name}{loading}" for name, loading in zip(names, loadings, strict=True)]
+    yield Projection(names, components, "principal components", help_text)
     if values.shape[1] > MAP_COLUMNS:
-        coordinates, help_text = _neighbor_map(scaled, drawn.is_typical, drawn.random_state)
-        if coordinates.size:
-            views.append(View("neighbor map", help_text, (len(names), len(names) + 1)))
-            names += ["neighbor map 1", "neighbor map 2"]
-            found = np.hstack([found, coordinates])
-    return Axes(names, found, views)
+        yield from _neighbor_map(scaled, drawn.is_typical, drawn.random_state)
 
 
-def eigenspace_axes(drawn: Drawn) -> Axes:
-    """Return the eigenspace of a spectral model."""
-    projections = getattr(drawn.model, "projections_", None)
-    if projections is None or np.shape(projections)[0] != len(drawn.X):
-        return Axes([], np.empty((len(drawn.rows), 0)), [])
-    values = np.asarray(projections, dtype=np.float64).reshape(len(drawn.X), -1)
-    values = values[drawn.rows, :MAX_COMPONENTS]
-    views = [View("eigenspace", "coordinates in which the model clusters", (0, 1))]
-    names = [f"eigenspace {k + 1}" for k in range(values.shape[1])]
-    return Axes(names, values, views[: values.shape[1] - 1])
+def _eigenspace(drawn: Drawn) -> Iterator[Projection]:
+    """Yield the eigenspace of a spectral model."""
+    values = getattr(drawn.model, "projections_", None)
+    if values is not None and np.shape(values)[0] == len(drawn.X):
+        values = np.asarray(values, dtype=np.float64).reshape(len(drawn.X), -1)
+        values = values[drawn.rows, :MAX_COMPONENTS]
+        names = [f"eigenspace {k + 1}" for k in range(values.shape[1])]
+        shown = (0, 1) if len(names) > 1 else ()
+        yield Projection(
+            names, values, "eigenspace", "coordinates in which the model clusters", shown
+        )
 
 
 def separation_by_column(values: Array, labels: Array) -> Array:
@@ -171,16 +160,16 @@ def _discriminant_directions(scaled: Array, labels: Array) -> Array:
 
 
 def _name_directions(
-    directions: Array, scaled: Array, is_inner: Array, columns: Sequence[Any]
+    names: list[str], directions: Array, scaled: Array, is_inner: Array, columns: Sequence[Any]
 ) -> list[str]:
-    """Return the most correlated columns of each direction, with "−" for negative correlations.
+    """Add the most correlated columns to names, with "−" for negative correlations.
 
     Directions are flipped in place so that the first column correlates positively.
     """
-    if not columns or not directions.size:
-        return [""] * directions.shape[1]
-    names = []
-    for direction in directions.T:
+    if not columns:
+        return names
+    named = []
+    for name, direction in zip(names, directions.T, strict=True):
         values = direction[is_inner] - direction[is_inner].mean()
         correlation = values @ scaled[is_inner]
         correlation /= np.linalg.norm(values) * np.sqrt(is_inner.sum()) or 1  # (d,)
@@ -191,12 +180,12 @@ def _name_directions(
         order = np.argsort(-np.abs(correlation), kind="stable")[:MAX_NAMED]
         top = [k for k in order if strongest > 0 and abs(correlation[k]) >= 0.5 * strongest]
         texts = [("−" if correlation[k] < 0 else "") + shorten(columns[k], 20) for k in top]
-        names.append(f": {', '.join(texts)}" if texts else "")
-    return names
+        named.append(f"{name}: {', '.join(texts)}" if texts else name)
+    return named
 
 
-def _neighbor_map(scaled: Array, is_typical: Array, random_state: int) -> tuple[Array, str]:
-    """Return t-SNE coordinates of all rows, (m, 2), and a help text; no columns for few rows.
+def _neighbor_map(scaled: Array, is_typical: Array, random_state: int) -> Iterator[Projection]:
+    """Yield t-SNE coordinates of all rows, unless they are few.
 
     Beyond `MAX_MAPPED` rows a sample is mapped, and the others are placed at their nearest
     neighbor in the sample.
@@ -208,7 +197,7 @@ def _neighbor_map(scaled: Array, is_typical: Array, random_state: int) -> tuple[
         others = generator.permutation(np.flatnonzero(is_typical))[: MAX_MAPPED - len(atypical)]
         mapped = np.sort(np.concatenate([atypical, others]))
     if len(np.unique(scaled[mapped], axis=0)) < MIN_MAPPED:
-        return np.empty((len(scaled), 0)), ""
+        return
     if scaled.shape[1] > MAP_COMPONENTS:
         size = min(MAP_COMPONENTS, len(mapped))
         scaled = PCA(size, random_state=random_state).fit(scaled[mapped]).transform(scaled)
@@ -225,4 +214,5 @@ def _neighbor_map(scaled: Array, is_typical: Array, random_state: int) -> tuple[
     )
     if len(mapped) < len(scaled):
         help_text += f"; computed from {len(mapped):,} rows, others lie at the nearest of these"
-    return np.asarray(coordinates[place], dtype=np.float64), help_text
+    names = ["neighbor map 1", "neighbor map 2"]
+    yield Projection(names, coordinates[place].astype(np.float64), "neighbor map", help_text)
