@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import StandardScaler
 
 from softkern._utils.progress import stage
 from softkern._utils.typing import Array
@@ -52,7 +53,7 @@ def projections(drawn: Drawn) -> Iterator[Projection]:
         return
     columns = list(drawn.X.columns) if values.shape[1] == drawn.X.shape[1] else []
     is_inner = _inner_rows(values, drawn.is_typical)
-    scaled = _standardize(values, is_inner)
+    scaled = StandardScaler().fit(values[is_inner]).transform(values)
     components, shares = _principal_components(scaled, is_inner, drawn.random_state)
     if choice_of(drawn.model) is not None and with_tree(drawn.model) is None:
         # clusters of `softkern.cluster` differ along directions that components need not show
@@ -119,12 +120,6 @@ def _inner_rows(values: Array, is_typical: Array) -> Array:
     spread = np.where(high > low, high - low, values[is_typical].std(axis=0))
     distance = np.linalg.norm((values - middle) / np.where(spread > 0, spread, 1), axis=1)
     return np.asarray(is_typical & (distance <= np.quantile(distance[is_typical], INNER_SHARE)))
-
-
-def _standardize(values: Array, is_inner: Array) -> Array:
-    """Center and scale all rows by the mean and standard deviation of the inner ones, (m, d)."""
-    spread = values[is_inner].std(axis=0)
-    return np.asarray((values - values[is_inner].mean(axis=0)) / np.where(spread > 0, spread, 1))
 
 
 def _principal_components(scaled: Array, is_inner: Array, random_state: int) -> tuple[Array, Array]:
