@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import eigh
 from sklearn.decomposition import PCA
 from sklearn.manifold import TSNE
 from sklearn.neighbors import NearestNeighbors
@@ -213,10 +214,9 @@ def _discriminant_directions(scaled: Array, labels: Array) -> Array:
     covariance = within.T @ within / len(inside)
     variance = np.trace(covariance) / len(covariance)
     covariance += (RIDGE * variance or 1.0) * np.eye(len(covariance))
-    root = np.linalg.cholesky(covariance)
-    between = np.linalg.solve(root, (means - means.mean(axis=0)).T)  # (d, c)
-    directions = np.linalg.svd(between, full_matrices=False)[0][:, : min(2, len(clusters) - 1)]
-    return np.asarray(scaled @ np.linalg.solve(root.T, directions))
+    between = means - means.mean(axis=0)
+    directions = eigh(between.T @ between, covariance)[1][:, ::-1]  # the best first
+    return np.asarray(scaled @ directions[:, : min(2, len(clusters) - 1)])
 
 
 def _name_directions(
