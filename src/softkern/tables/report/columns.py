@@ -30,7 +30,7 @@ MISSING = 255  # code of an empty cell
 def listed_cells(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[str, Any]:
     """Return cells of some of the drawn rows: numbers, text, or None for an empty cell."""
     part = table.iloc[rows[places], :MAX_LISTED]
-    columns = [_cells(part.iloc[:, k]) for k in range(part.shape[1])]
+    columns = [_cells(column) for _, column in part.items()]
     return {
         "columns": [shorten(name) for name in part.columns],
         "more": max(0, table.shape[1] - MAX_LISTED),
