@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from softkern.tables.explain.clusters import ClusterColumn
-    from softkern.tables.explain.reasons import Explanation, Reason
+    from softkern.tables.explain.reasons import Reason
     from softkern.tables.explain.row_view import RowView
 
 MOST_DAYS = 700_000  # days since 1970 that a calendar has
@@ -168,9 +168,9 @@ def summary(ranks: pd.DataFrame, is_detector: bool = False) -> str:
 # Explanations
 
 
-def explanation_text(explanation: Explanation, rows: RowView, i: int) -> str:
+def reasons_text(reasons: Sequence[Reason], rows: RowView, i: int) -> str:
     """Return the reasons of row i as text."""
-    texts = (_reason_text(reason, rows, i) for reason in explanation.reasons)
+    texts = (_reason_text(reason, rows, i) for reason in reasons)
     return "; ".join(texts) or "no column stands out"
 
 

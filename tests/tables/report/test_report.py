@@ -27,7 +27,7 @@ from softkern.density_tree.tree import AlphaTree
 from softkern.fitted import with_tree
 from softkern.tables.explain.clusters import describe
 from softkern.tables.report import axes as report_axes
-from softkern.tables.report import directions, write_report
+from softkern.tables.report import write_report
 from softkern.tables.report.axes import MIN_FEATURES
 from softkern.tables.report.columns import categorical_columns
 from softkern.tables.report.data import TOP_OUTLIERS, TOP_OVERLAPS, select_rows
@@ -370,7 +370,7 @@ def test_a_map_of_many_columns_keeps_neighbors_that_components_lose(tmp_path):
 
 
 def test_rows_that_are_not_mapped_lie_at_their_nearest_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(directions, "MAX_MAPPED", 60)
+    monkeypatch.setattr(report_axes, "MAX_MAPPED", 60)
     X = np.random.default_rng(0).normal(size=(90, 5))
     table = pd.DataFrame(X, columns=list("abcde"))
     data = write_page(tmp_path / "p.html", OneClassPCM(bandwidth=2.0).fit(table), table).data()

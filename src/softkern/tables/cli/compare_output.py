@@ -82,7 +82,7 @@ def write_changes(settings: CompareSettings, found: Changes, folder: Path) -> No
 
 def write_page(settings: CompareSettings, found: Changes, path: Path) -> None:
     """Write compare.html, one self-contained page without scripts. All text is escaped."""
-    from softkern.tables.report.templates import asset, template
+    from softkern.tables.report.page import asset, template
 
     points, head = found.points, ["column", "distance", "drift", "change"]
     drift = [  # numbers from 0 to 1 are drawn as bars

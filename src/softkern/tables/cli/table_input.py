@@ -15,7 +15,7 @@ from softkern.tables.cli.errors import spell_option
 from softkern.tables.cli.job import Job
 from softkern.tables.cli.options import AnalyzeSettings
 from softkern.tables.cli.output_folder import check_free
-from softkern.tables.explain.row_view import date_columns
+from softkern.tables.explain.row_view import view_prepared
 from softkern.tables.io import Reader, TableError
 from softkern.tables.preparation import PreparedTable, TablePreparation
 from softkern.tables.text import note_text
@@ -50,7 +50,7 @@ class TableInput:
         preparation, table = self.prepared.preparation, self.used
         columns = preparation.columns_
         numbers = self.prepared.features[columns].set_axis(table.index)
-        for k in date_columns(preparation):
+        for k in view_prepared(self.prepared).dates:
             numbers[columns[k]] = pd.to_datetime(numbers.iloc[:, k], unit="D")
         numbers = numbers.mask(table[columns].isna())
         hidden = {self.id, *preparation.exclude, *columns}

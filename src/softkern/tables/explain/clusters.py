@@ -208,12 +208,12 @@ def _compare_numbers(
         own_below, own_up_to = _shares_below(x, w)
         apart = max(np.abs(own_up_to - up_to[own]).max(), np.abs(own_below - below[own]).max())
         others = 1.0 - float(w.sum() / weight.sum())
-        part = ClusterColumn(k, column=name, has_ratios=values[0] >= 0 and not is_date)
+        has_ratios = values[0] >= 0 and not is_date
+        part = ClusterColumn(k, column=name, has_ratios=has_ratios, is_date=is_date)
         part.low, part.median, part.high = lower_quantile(x, w, QUANTILES).tolist()
         part.all_low, part.all_median, part.all_high = quantiles
         # F_cluster − F_all is the share of the others times F_cluster − F_others
         part.effect = min(1.0, float(apart) / others) if others > 1e-12 else 0.0
-        part.is_date = is_date
         yield part
 
 

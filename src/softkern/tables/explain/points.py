@@ -24,7 +24,7 @@ from softkern.tables.explain.reasons import explain_between, explain_outlier
 from softkern.tables.explain.reference import UsualValues
 from softkern.tables.explain.row_view import RowView, check_training_rows, view_prepared, view_table
 from softkern.tables.preparation.model import preparation_of
-from softkern.tables.text import explanation_text, grade
+from softkern.tables.text import grade, reasons_text
 
 UNUSUAL = 10  # rows that are explained if none is flagged
 LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
@@ -186,19 +186,21 @@ class Explainer:
         for i, (score, is_outlier) in enumerate(flags):
             x, pair, between = rows.values[i], pairs[i], ""
             if pair is not None:
-                explanation = explain_between(self._typical, x, pair, columns)
+                causes, reasons = explain_between(self._typical, x, pair, columns)
                 between = "{} and {}".format(*pair)
             else:
                 found, cluster = next(attributions), int(nearest[i])
-                explanation = explain_outlier(self._typical, x, found, cluster, is_outlier, columns)
+                causes, reasons = explain_outlier(
+                    self._typical, x, found, cluster, is_outlier, columns
+                )
             cells: list[Any] = []
-            for j, usual, share in explanation.causes:
+            for j, usual, share in causes:
                 cells += [rows.names[j], rows.value(i, j), usual.low, usual.high, share]
-            cells += ["", None, np.nan, np.nan, np.nan] * (columns - len(explanation.causes))
-            why = explanation_text(explanation, rows, i)
+            cells += ["", None, np.nan, np.nan, np.nan] * (columns - len(causes))
+            why = reasons_text(reasons, rows, i)
             records.append([places[i], score, grade(score, is_outlier), between, *cells, why])
-        causes = [f"{name}_{k + 1}" for k in range(columns) for name in CAUSE]
-        names = ["row", "outlier_score", "grade", "between", *causes, "why"]
+        cells = [f"{name}_{k + 1}" for k in range(columns) for name in CAUSE]
+        names = ["row", "outlier_score", "grade", "between", *cells, "why"]
         return pd.DataFrame(records, columns=names)
 
     def _pair(self, memberships: Any) -> tuple[int, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -42,14 +42,6 @@ class Cause(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Columns that explain a row, and reasons in terms of them, none if no column stands out."""
-
-    causes: list[Cause] = field(default_factory=list)
-    reasons: list[Reason] = field(default_factory=list)
-
-
 def explain_outlier(
     typical: UsualValues,
     x: Array,
@@ -57,12 +49,12 @@ def explain_outlier(
     cluster: int,
     is_flagged: bool,
     most: int,
-) -> Explanation:
+) -> tuple[list[Cause], list[Reason]]:
     """Explain a row x, (d,), of a nearest cluster, if it is an outlier or a column stands out."""
     columns, first = list(attribution.columns), attribution.columns[0]
     is_far = typical.is_far(x[first], first, cluster)
     if not (is_flagged or is_far or attribution.parts[first] >= 1):
-        return Explanation()
+        return [], []
     usual: dict[int, UsualRange] = {}
     reasons: list[Reason] = []
     combination = None if is_far else _combination(typical, x, cluster, first, attribution.against)
@@ -86,8 +78,7 @@ def explain_outlier(
         reasons.insert(place, Reason("together", tuple(inside)))
     shares = np.maximum(attribution.parts, 0)
     shares = shares / (shares.sum() or 1.0)
-    causes = [Cause(j, usual[j], float(shares[j])) for j in columns[:most]]
-    return Explanation(causes, reasons)
+    return [Cause(j, usual[j], float(shares[j])) for j in columns[:most]], reasons
 
 
 def _clearest_range(
@@ -117,7 +108,7 @@ def _combination(
 
 def explain_between(
     typical: UsualValues, x: Array, clusters: tuple[int, int], most: int
-) -> Explanation:
+) -> tuple[list[Cause], list[Reason]]:
     """Explain a row x, (d,), between two clusters by the columns that separate these."""
     a, b = clusters
     ma, mb = typical.medians[a], typical.medians[b]
@@ -143,4 +134,4 @@ def explain_between(
         if columns:
             both = [ranges[j][side] for side in (0, 1) for j in columns]
             reasons.append(Reason("between", columns, both, nearer, clusters))
-    return Explanation(causes, reasons)
+    return causes, reasons

@@ -89,30 +89,23 @@ def view_table(X: Any, preparation: TablePreparation | None) -> RowView:
     rows, is_used = view_prepared(prepared), prepared.is_used
     if is_used.all():
         return rows
-    own, values = (  # rows without any value are at every column's median
-        np.tile(np.median(table, axis=0), (len(is_used), 1)) for table in (rows.own, rows.values)
-    )
-    own[is_used], values[is_used] = rows.own, rows.values
-    is_imputed = np.ones(own.shape, dtype=bool)
-    is_imputed[is_used] = rows.is_imputed
-    return replace(rows, own=own, values=values, is_imputed=is_imputed)
+    # rows without any value are at every column's median
+    own, values = (np.vstack([part, np.median(part, axis=0)]) for part in (rows.own, rows.values))
+    is_imputed = np.vstack([prepared.is_imputed, np.ones(len(rows.names), dtype=bool)])
+    place = np.where(is_used, np.cumsum(is_used) - 1, -1)
+    return replace(rows, own=own, values=values, is_imputed=is_imputed).take(place)
 
 
 def view_prepared(prepared: PreparedTable) -> RowView:
     """Return the used rows of a prepared table."""
     preparation = prepared.preparation
     first = len(preparation.columns_)
+    dates = {c for c, form in preparation.formats_.items() if form.date not in ("", DURATION)}
     return RowView(
         preparation.used_columns_,
         prepared.features.to_numpy(np.float64),
         prepared.values,
         {first + k: values for k, values in enumerate(preparation.categories_.values())},
         prepared.is_imputed,
-        date_columns(preparation),
+        {k for k, column in enumerate(preparation.columns_) if column in dates},
     )
-
-
-def date_columns(preparation: TablePreparation) -> frozenset[int]:
-    """Return the features of a preparation that are dates."""
-    dates = {c for c, form in preparation.formats_.items() if form.date not in ("", DURATION)}
-    return frozenset(k for k, column in enumerate(preparation.columns_) if column in dates)

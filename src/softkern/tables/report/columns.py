@@ -30,7 +30,7 @@ MISSING = 255  # code of an empty cell
 def listed_cells(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[str, Any]:
     """Return cells of some of the drawn rows: numbers, text, or None for an empty cell."""
     part = table.iloc[rows[places], :MAX_LISTED]
-    columns = [_cells(part.iloc[:, k]) for k in range(part.shape[1])]
+    columns = [_cells(column) for _, column in part.items()]
     return {
         "columns": [shorten(name) for name in part.columns],
         "more": max(0, table.shape[1] - MAX_LISTED),
@@ -59,18 +59,12 @@ def categorical_columns(table: pd.DataFrame, rows: Array, labels: Array) -> list
 
     Each has `values`, their `counts` in all rows, the `codes` of the drawn `rows` (one code for all
     rare values), the cross table `clusters` × values, and the adjusted Rand index `ari`, None
-    without two clusters and two values. Columns without repeated values are left out.
+    without two clusters. Columns with one value, or without repeated values, are left out.
     """
-    named = ((name, _codes(table.iloc[:, k])) for k, name in enumerate(table.columns))
-    found = ((name, *column) for name, column in named if column is not None)
+    named = ((name, _codes(column)) for name, column in table.items())
+    found = ((name, *coded) for name, coded in named if coded is not None)
     return [
-        {
-            "name": shorten(name),
-            "values": [shorten(value, 40) for value in values[:MAX_VALUES]],
-            "rarer": max(0, len(values) - MAX_VALUES),
-            "codes": pack(_merge_rare(codes)[rows], np.uint8),
-            **_cross(codes, labels, len(values)),
-        }
+        {"name": shorten(name), **_cross(codes, values, rows, labels)}
         for name, codes, values in islice(found, MAX_COLUMNS)
     ]
 
@@ -88,25 +82,25 @@ def _codes(column: pd.Series[Any]) -> tuple[Array, list[Any]] | None:
     return counts.index.get_indexer(pd.Index(column)), counts.index.tolist()
 
 
-def _merge_rare(codes: Array) -> Array:
-    """Give all rare values one code, and empty cells another."""
-    return np.where(codes < 0, MISSING, np.minimum(codes, MAX_VALUES))
-
-
-def _cross(codes: Array, labels: Array, count: int) -> dict[str, Any]:
-    """Return the cross table of clusters and values, without empty cells."""
+def _cross(codes: Array, values: list[Any], rows: Array, labels: Array) -> dict[str, Any]:
+    """Return the values of a column and their cross table with the clusters."""
     is_present = codes >= 0
-    merged, labels_present = _merge_rare(codes[is_present]), labels[is_present]
-    width = min(count, MAX_VALUES + 1)
+    merged = np.minimum(codes, MAX_VALUES)  # one code for all rare values
+    present, labels_present = merged[is_present], labels[is_present]
+    width = min(len(values), MAX_VALUES + 1)
     numbers = sorted(np.unique(labels).tolist(), key=lambda k: (k < 0, k))  # no cluster comes last
     listed = numbers[:MAX_CLUSTERS]
-    cross = [np.bincount(merged[labels_present == k], minlength=width).tolist() for k in listed]
-    is_both = len(np.unique(labels_present)) > 1 and len(np.unique(codes[is_present])) > 1
+    is_split = len(np.unique(labels_present)) > 1
     return {
-        "counts": np.bincount(merged, minlength=width).tolist(),
+        "values": [shorten(value, 40) for value in values[:MAX_VALUES]],
+        "rarer": max(0, len(values) - MAX_VALUES),
+        "codes": pack(np.where(is_present, merged, MISSING)[rows], np.uint8),
+        "counts": np.bincount(present, minlength=width).tolist(),
         "missing": int((~is_present).sum()),
         "clusters": listed,
-        "cross": cross,
+        "cross": [
+            np.bincount(present[labels_present == k], minlength=width).tolist() for k in listed
+        ],
         "moreClusters": len(numbers) - len(listed),
-        "ari": adjusted_rand_score(codes[is_present], labels_present) if is_both else None,
+        "ari": adjusted_rand_score(codes[is_present], labels_present) if is_split else None,
     }

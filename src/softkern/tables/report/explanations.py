@@ -13,8 +13,8 @@ from softkern._utils.typing import Array
 from softkern.ranking import Ranker
 from softkern.tables.explain import Explainer, RowView
 from softkern.tables.explain.clusters import DISTINCT, cluster_parts, describe
+from softkern.tables.report.axes import bound
 from softkern.tables.report.data import Drawn
-from softkern.tables.report.directions import bound
 from softkern.tables.report.packing import isolate_right_to_left, shorten
 
 MAX_BARS, MIN_BARS = 6, 3  # columns drawn per cluster, more than the fewest if distinct

@@ -16,7 +16,6 @@ from bokeh.models import (
     ColumnDataSource,
     FixedTicker,
     HoverTool,
-    LinearColorMapper,
     PanTool,
     Range1d,
     ResetTool,
@@ -25,7 +24,7 @@ from bokeh.models import (
 )
 from bokeh.models.annotations import Span
 from bokeh.plotting import figure
-from bokeh.transform import transform
+from bokeh.transform import linear_cmap
 
 from softkern._utils.colors import COLORS, NEUTRAL, SCALE
 
@@ -41,7 +40,7 @@ def figures(tree: dict[str, Any] | None) -> dict[str, Any]:
 def _tone(column: str = "tone") -> Any:
     """Map numbers to colors: cluster colors, the neutral color, then the color scale."""
     palette = [*COLORS, NEUTRAL, *SCALE]
-    return transform(column, LinearColorMapper(palette=palette, low=-0.5, high=len(palette) - 0.5))
+    return linear_cmap(column, palette, low=-0.5, high=len(palette) - 0.5)
 
 
 def _source(name: str, *columns: str) -> ColumnDataSource:

@@ -13,6 +13,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from softkern.tables.explain import Explainer, summary
 from softkern.tables.report.data import Drawn, page_data, select_rows
 from softkern.tables.report.explanations import explanations, page_explainer
 from softkern.tables.report.packing import shorten
-from softkern.tables.report.templates import asset, template
 
 RANKS = ["label", "membership", "outlier_score", "outlier_rank", "is_outlier"]
 RANKS += ["overlap_score", "overlap_rank", "is_overlap"]
@@ -137,6 +137,24 @@ def write_report(
     )
     with replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8", errors="replace")
+
+
+def asset(name: str) -> str:
+    """Return the text of a file in this folder."""
+    return files("softkern.tables.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def template(name: str, **filters: Any) -> Any:
+    """Return a template that escapes values and raises for missing ones."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= filters
+    # JSON is escaped, too: it has no character that could end a script element
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
+    return environment.from_string(asset(name))
 
 
 def _check(X: pd.DataFrame, others: Mapping[str, Any], features: tuple[str, str] | None) -> None:

@@ -107,7 +107,7 @@ function labelAbove({ tips: [first, last] }) {
 }
 
 function drawSplits() {
-  const splits = tree.lines.filter((line) => line.isSplit && line.x0 !== line.x1); // the bars
+  const splits = tree.lines.filter((line) => line.is_split && line.x0 !== line.x1); // the bars
   const dots = Math.max(4, Math.min(11, 160 / splits.length));
   views.tree.doc.get_model_by_name("split glyph").glyph.setv({ size: { value: dots }, line_width: { value: dots / 4 } });
   views.tree.doc.get_model_by_name("splits").data = {

@@ -76,16 +76,8 @@ def _dendrogram(tree: AlphaTree, levels: Array, label_of: Array, parts: Array) -
     return {
         "tips": [{"own": int(label_of[peak]), "part": int(parts[peak])} for peak in tips],
         "lines": [
-            {
-                "x0": line.x0,
-                "x1": line.x1,
-                "y0": y0,
-                "y1": y1,
-                "peak": line.peak,
-                "share": line.share,
-                "isSplit": line.is_split,
-                "tips": [tips.index(line.tips[0]), tips.index(line.tips[-1])],
-            }
+            vars(line)
+            | {"y0": y0, "y1": y1, "tips": [tips.index(line.tips[0]), tips.index(line.tips[-1])]}
             for line, (y0, y1) in zip(lines, heights.tolist(), strict=True)
         ],
     }
