@@ -115,9 +115,8 @@ def _fit_all(model: Any, rows: ChunkedRows, chosen: Plan) -> Any:
     with config_context(assume_finite=True):
         if hasattr(model, "n_clusters"):
             model._choose_number(Rows(sample.X, sample.weight))
-            known = {"kernel": chosen.kernel, "kernel_params": None, "bandwidth": "auto"}
-            options = model._plan_options() | {"n_vectors": model.n_clusters_, **known}
-            chosen = plan_chunks(rows, **options)
+            options = model._plan_options(chosen.kernel)
+            chosen = plan_chunks(rows, **options, n_vectors=model.n_clusters_)
         operator = model._build(chosen, rows, build)
         solution = model._solve(operator, weight)
         model._store_solution(operator, solution)

@@ -109,14 +109,14 @@ class CenterScores(KernelScores):
 
     @cached_property
     def log_memberships(self) -> Array:
-        return np.asarray(self._model._log_memberships(self.geometry))
+        return np.asarray(self.model._log_memberships(self.geometry))
 
     @cached_property
     def outlier_scores(self) -> Array:
-        model, geometry = self._model, self.geometry
+        model, geometry = self.model, self.geometry
         if model.kernel_.decays:
             return np.asarray(-(self.log_of_others - np.log(geometry.norms)).max(axis=1))
-        if self._training is None and not self.rows.lengths_are_known:
+        if self.training is None and not self.rows.lengths_are_known:
             raise ValueError(NEEDS_LENGTHS)
         widths = model._widths
         with np.errstate(over="ignore"):  # a cluster of equal points has no width
@@ -126,7 +126,7 @@ class CenterScores(KernelScores):
 
     @cached_property
     def overlap_scores(self) -> Array:
-        model, inner = self._model, self._model._inner
+        model, inner = self.model, self.model._inner
         features = self.rows.support.features
         if features is None:
             norms = np.diagonal(inner)
@@ -160,7 +160,7 @@ class CenterClusterer(Clusterer, KernelModel):
         "_norms": Floats("c"),
         "_inner": Floats("cc"),
     }
-    _scores_class: ClassVar[type[KernelScores]] = CenterScores
+    _scores_class = CenterScores
     _products: ClassVar[int] = 40
     _low_rank_from: ClassVar[float] = 2000
     _remedy: ClassVar[str] = "Use fewer clusters"  # where centers coincide
@@ -210,11 +210,9 @@ class CenterClusterer(Clusterer, KernelModel):
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
         """Store the centers and how the loop went."""
-        self._record(solution)
-        A, geometry = solution.coefficients, solution.geometry
-        self._store(operator, A, geometry.norms)
+        self._store(operator, solution)
         if operator.is_exact_support:
-            self._inner = np.asarray(A.T @ geometry.product)
+            self._inner = np.asarray(solution.coefficients.T @ solution.geometry.product)
         else:
             self._inner = np.asarray(self._columns.T @ (self._stored_operator() @ self._columns))
 

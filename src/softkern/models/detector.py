@@ -27,11 +27,11 @@ class DetectorScores(KernelScores):
 
     @cached_property
     def labels(self) -> NDArray[np.int_]:
-        return np.where(self.scores < self._model.offset_, -1, 1)
+        return np.where(self.scores < self.model.offset_, -1, 1)
 
     @cached_property
     def outlier_scores(self) -> Array:
-        is_density = self._model.kernel_.decays
+        is_density = self.model.kernel_.decays
         return -(self.log_of_others[:, 0] if is_density else self.scores)
 
     @cached_property

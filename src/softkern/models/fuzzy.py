@@ -22,7 +22,6 @@ from softkern.exceptions import ParameterWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import check_apart, check_distinct, check_semidefinite, check_start
 from softkern.models.clusterer import CenterClusterer, CenterScores
-from softkern.models.kernel_model import KernelScores
 from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
@@ -40,11 +39,11 @@ __all__ = ["FuzzyCMeans", "OutlierFuzzyCMeans"]
 class FuzzyScores(CenterScores):
     """Results from distances, without an array of logarithms."""
 
-    _model: FuzzyCMeans
+    model: FuzzyCMeans
 
     @cached_property
     def memberships(self) -> Array:
-        return fuzzy(self.geometry.distances, self._model.m_)
+        return fuzzy(self.geometry.distances, self.model.m_)
 
     @cached_property
     def labels(self) -> NDArray[np.int_]:
@@ -155,7 +154,7 @@ default="k-means++"
         "m_": Number(low=1, above=True),
         "collapse_ratio_": Number(finite=False),
     }
-    _scores_class: ClassVar[type[KernelScores]] = FuzzyScores
+    _scores_class = FuzzyScores
     _remedy: ClassVar[str] = "Use fewer clusters, a smaller m or a wider kernel"
 
     def _rule(self, weight: Array) -> Fuzzy | OutlierFuzzy:

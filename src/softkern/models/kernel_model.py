@@ -31,9 +31,8 @@ from softkern.models.state_schema import Floats, Indices, Pair, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
 from softkern.rows import Rows
+from softkern.solvers.steps import Solution
 from softkern.solvers.stopping import STOPPING
-
-__all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "KernelScores"]
 
 # The stored centers, of the families that have them
 SUPPORT: dict[str, Spec] = {
@@ -59,29 +58,29 @@ class KernelScores(PointScores):
     Logarithms exist for kernels that vanish far away.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        rows: Any,
-        geometry: Geometry,
-        training: tuple[KernelOperator, Array, Array] | None = None,
-    ) -> None:
-        self._model, self.rows, self.geometry, self._training = model, rows, geometry, training
-        is_operator = training is not None and training[0] is rows
-        self.columns = training[1] if training and is_operator else model._columns
+    model: Any
+    rows: Any
+    geometry: Geometry
+    training: tuple[KernelOperator, Array, Array] | None = None
+
+    @cached_property
+    def columns(self) -> Array:
+        """Coefficients of the centers over the support of `rows`, (n_support, c)."""
+        is_operator = self.training is not None and self.training[0] is self.rows
+        return self.training[1] if self.training and is_operator else self.model._columns
 
     @cached_property
     def log_similarities(self) -> Array:
         """log K @ A, (m, c)."""
         product = self.geometry.product
-        return np.asarray(self._model._log_product(self.rows, self.columns, product))
+        return np.asarray(self.model._log_product(self.rows, self.columns, product))
 
     @cached_property
     def log_of_others(self) -> Array:
         """The same, for training samples without their own part, (m, c)."""
-        if self._training is None:
+        if self.training is None:
             return self.log_similarities
-        operator, A, weight = self._training
+        operator, A, weight = self.training
         if operator.is_exact_support:
             return log_sums_of_others(operator, A, self.geometry.product, weight)
         return subtract_own_parts(self.log_similarities, operator, A, weight)
@@ -114,7 +113,7 @@ class KernelModel(SoftModel):
     _auto_bandwidth: ClassVar[str] = "auto"
     # Expected products K @ A of a fit, for the plan
     _products: ClassVar[int] = 20
-    _scores_class: ClassVar[type[KernelScores]]
+    _scores_class: ClassVar[type[PointScores]]
     # Message where new samples need K(x, x) and a kernel matrix has none; empty if they do not
     _unknown_lengths: ClassVar[str] = UNKNOWN_LENGTHS
     # Number of samples from which the loop may use a low-rank surrogate; infinite for none
@@ -129,19 +128,18 @@ class KernelModel(SoftModel):
         if self._plan_like is not None:
             problem = replace(self._plan_like.problem, n=rows.shape[0])
             return self._build(replace(self._plan_like, problem=problem), rows)
-        options = self._plan_options()
-        if kernel is not None:
-            options |= {"kernel": kernel, "kernel_params": None, "bandwidth": "auto"}
+        options = self._plan_options(kernel) | {"n_vectors": n_vectors}
         is_large = rows.shape[0] >= self._low_rank_from
-        return self._build(plan(rows, **options, n_vectors=n_vectors, surrogate=is_large), rows)
+        return self._build(plan(rows, **options, surrogate=is_large), rows)
 
-    def _plan_options(self) -> dict[str, Any]:
-        """Return the arguments of `plan` that follow from the parameters."""
+    def _plan_options(self, kernel: Kernel | None = None) -> dict[str, Any]:
+        """Return the arguments of `plan` that follow from the parameters, or a known kernel."""
         starts = getattr(self, "n_init", 1) if isinstance(getattr(self, "init", None), str) else 1
+        bandwidth = self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth
         return {
-            "kernel": self.kernel,
-            "kernel_params": self.kernel_params,
-            "bandwidth": self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth,
+            "kernel": kernel or self.kernel,
+            "kernel_params": None if kernel else self.kernel_params,
+            "bandwidth": "auto" if kernel else bandwidth,
             "products": int(self._products * starts),
             "engine": self.engine,
             "engine_params": self.engine_params,
@@ -199,14 +197,16 @@ class KernelModel(SoftModel):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _store(
-        self, operator: KernelOperator, coefficients: Array, norms: Array, *, positive: bool = False
+        self, operator: KernelOperator, solution: Solution, *, positive: bool = False
     ) -> None:
-        """Store the centers: support points, coefficients, squared norms.
+        """Store how the loop went, and the centers: support points, coefficients, squared norms.
 
         With `positive`, coefficients on landmarks are nonnegative too, as those of a density.
         """
+        self._record(solution)
+        coefficients = solution.coefficients
         self.support_, self._support, self.dual_coef_ = operator.compressed(coefficients, positive)
-        self._norms = on_host(norms)
+        self._norms = on_host(solution.geometry.norms)
         self._density: tuple[Any, Array] | None = None
         if operator.is_exact_support:
             return
@@ -296,7 +296,7 @@ class KernelModel(SoftModel):
     def score_points(self, X: Any) -> PointScores:
         """Compute labels, memberships and scores of samples. See `SoftModel.score_points`."""
         rows = self._cross(X)
-        return self._scores_class(self, rows, self._geometry(rows))
+        return self._scores_class(model=self, rows=rows, geometry=self._geometry(rows))
 
     def _score_fitted(
         self, operator: KernelOperator, A: Array, geometry: Geometry, weight: Array
@@ -309,7 +309,8 @@ class KernelModel(SoftModel):
         if not operator.is_exact_support:
             rows = self._stored_operator().cross(operator.X)
             geometry = self._geometry(rows)
-        return self._scores_class(self, rows, geometry, (operator, A, weight))
+        training = operator, A, weight
+        return self._scores_class(model=self, rows=rows, geometry=geometry, training=training)
 
     def _check_state(self) -> None:
         if "_support" not in vars(self):

@@ -20,7 +20,7 @@ from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.models.checks import FEWEST_DIGITS, check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
-from softkern.models.kernel_model import KernelModel, KernelScores
+from softkern.models.kernel_model import KernelModel
 from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
 from softkern.models.reduction import reduce_center
 from softkern.models.state_schema import Check, Floats, Number, Spec, kernel_problem
@@ -53,24 +53,24 @@ MOST_ISOLATED = 0.5  # share of the support up to which isolated points' parts a
 class PCMScores(DetectorScores):
     """Results of samples from their distance to the center, or their density."""
 
-    _model: OneClassPCM
+    model: OneClassPCM
 
     @cached_property
     def scores(self) -> Array:
         """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
-        if self._model.kernel_.decays:
+        if self.model.kernel_.decays:
             return self.log_similarities[:, 0]
-        return self.geometry.distances[:, 0] / -self._model.eta_
+        return self.geometry.distances[:, 0] / -self.model.eta_
 
     @cached_property
     def memberships(self) -> Array:
-        return np.exp(self.geometry.distances[:, 0] / -self._model.eta_)
+        return np.exp(self.geometry.distances[:, 0] / -self.model.eta_)
 
     @cached_property
     def outlier_scores(self) -> Array:
-        if self._model._wide_kernel is None:
+        if self.model._wide_kernel is None:
             return super().outlier_scores
-        return combine_scales(*self.surprisals, self._model._score_scaling)
+        return combine_scales(*self.surprisals, self.model._score_scaling)
 
     @cached_property
     def surprisals(self) -> tuple[Array, Array]:
@@ -78,11 +78,11 @@ class PCMScores(DetectorScores):
 
         For training samples the former leaves out the sample itself and its duplicates.
         """
-        model = self._model
+        model = self.model
         narrow, wide = self.log_densities
         background = log_background_density(wide, narrow, model._max_duplicate_share)
-        if self._training is not None:
-            operator, coefficients, weight = self._training
+        if self.training is not None:
+            operator, coefficients, weight = self.training
             logs = narrow[:, None]
             if operator.is_exact_support:
                 inliers = self._inliers[:, None]
@@ -94,20 +94,20 @@ class PCMScores(DetectorScores):
     @cached_property
     def log_densities(self) -> tuple[Array, Array]:
         """Logarithms of the narrow and the wide density without isolated points, (m,) each."""
-        model, X = self._model, self.rows.X
+        model, X = self.model, self.rows.X
         wide: Any = model._stored_operator("wide", kernel=model._wide_kernel)
         # the operator itself is faster than its product with the same points
-        if self._training is None or not np.array_equal(model.support_, np.arange(X.shape[0])):
+        if self.training is None or not np.array_equal(model.support_, np.arange(X.shape[0])):
             wide = wide.cross(X)
         return self._log_narrow_density(), wide.log_product(model._inlier_coef)
 
     @cached_property
     def _inliers(self) -> Array:
         """`columns` as a vector, without isolated points."""
-        inliers: Array = self._model._inlier_coef
+        inliers: Array = self.model._inlier_coef
         if len(inliers) < len(self.columns):  # the operator of the fit has rows without weight
             inliers = np.zeros_like(self.columns[:, 0])
-            inliers[self._model.support_] = self._model._inlier_coef
+            inliers[self.model.support_] = self.model._inlier_coef
         return inliers
 
     def _log_narrow_density(self) -> Array:
@@ -120,11 +120,11 @@ class PCMScores(DetectorScores):
         isolated = np.flatnonzero(self._inliers != coefficients)
         if not isolated.size:
             return rows.log_product(self._inliers, product)
-        is_few = isolated.size <= MOST_ISOLATED * len(self._model.support_)
+        is_few = isolated.size <= MOST_ISOLATED * len(self.model.support_)
         if not (is_few and rows.support.error_is_known):
             return rows.log_product(self._inliers)
-        points, kernel = rows.support.X[isolated], self._model.kernel_
-        part = self._model.plan_.prediction_operator(points, kernel).cross(rows.X)
+        points, kernel = rows.support.X[isolated], self.model.kernel_
+        part = self.model.plan_.prediction_operator(points, kernel).cross(rows.X)
         left = product - part @ coefficients[isolated]
         is_lost = left <= np.sqrt(np.finfo(product.dtype).eps) * product
         return rows.log_product(self._inliers, np.where(is_lost, 0, left))
@@ -253,7 +253,7 @@ class OneClassPCM(Detector):
         "_max_duplicate_share": Number(low=0, stored_as="company"),
         "_score_scaling": Floats("22", stored_as="standards"),
     }
-    _scores_class: ClassVar[type[KernelScores]] = PCMScores
+    _scores_class = PCMScores
     _products: ClassVar[int] = 5
     _scores_training_samples: ClassVar[bool] = True
 
@@ -292,11 +292,9 @@ class OneClassPCM(Detector):
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
         """Store the center and how the loop went."""
-        self._record(solution)
         rule: Any = solution.rule.memberships
         self.eta_ = float(rule.eta[0])
-        norms = solution.geometry.norms
-        self._store(operator, solution.coefficients, norms, positive=self.kernel_.decays)
+        self._store(operator, solution, positive=self.kernel_.decays)
         self.dual_coef_ = self.dual_coef_[:, 0]
         self.reduction_error_, self.offset_ = 0.0, 0.0
         self._wide_kernel: Kernel | None = None

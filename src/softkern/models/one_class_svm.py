@@ -21,7 +21,7 @@ from softkern._utils.typing import Array
 from softkern.exceptions import warn
 from softkern.models.checks import check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
-from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel, KernelScores
+from softkern.models.kernel_model import UNKNOWN_LENGTHS, KernelModel
 from softkern.models.state_schema import Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows, lower_quantile
@@ -48,13 +48,13 @@ class MarginScores(DetectorScores):
     @cached_property
     def scores(self) -> Array:
         """Score of the formulation, (m,)."""
-        return np.asarray(self._model._formulation.score(self.geometry)[:, 0])
+        return np.asarray(self.model._formulation.score(self.geometry)[:, 0])
 
     @cached_property
     def memberships(self) -> Array:
-        decision = self.scores.astype(np.float64) - self._model.offset_
+        decision = self.scores.astype(np.float64) - self.model.offset_
         with np.errstate(over="ignore"):  # 0 or 1 at infinitely many scales
-            return expit(decision / self._model._decision_scale).astype(self.scores.dtype)
+            return expit(decision / self.model._decision_scale).astype(self.scores.dtype)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -81,7 +81,7 @@ class _OneClassDetector(Detector):
         "gap_": Number(),
         "_decision_scale": Number(low=0, above=True),
     }
-    _scores_class: ClassVar[type[KernelScores]] = MarginScores
+    _scores_class = MarginScores
 
     @property
     def scores_are_flat_within_margin(self) -> bool:

@@ -8,12 +8,9 @@ Langone and Suykens 2015). `softkern.models.spectral_base` has the rest.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from softkern.models.spectral_base import SpectralClusterer
-from softkern.models.spectral_scores import HardScores, SpectralScores
-
-__all__ = ["KernelSpectralClustering", "SoftKernelSpectralClustering"]
+from softkern.models.spectral_scores import HardScores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -103,7 +100,7 @@ history_
     True
     """
 
-    _spectral_scores: ClassVar[type[SpectralScores]] = HardScores
+    _scores_class = HardScores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -88,8 +88,7 @@ class SpectralClusterer(Clusterer, KernelModel):
         "_total_weight": Number(low=0, above=True),
     }
     _products: ClassVar[int] = 40
-
-    _spectral_scores: ClassVar[type[SpectralScores]] = SpectralScores
+    _scores_class = SpectralScores
 
     def _fit(self, rows: Rows) -> None:
         rows = rows.reweighted(rows.weight.astype(np.float64))
@@ -211,7 +210,7 @@ class SpectralClusterer(Clusterer, KernelModel):
     ) -> None:
         """Score the training rows as new samples; similarities leave out the row itself."""
         points = self.kernel_.restrict_new(rows.X, self.support_)
-        scores = self._spectral_scores(model=self, rows=self._stored_operator().cross(points))
+        scores = self._scores_class(model=self, rows=self._stored_operator().cross(points))
         if self.kernel_.decays:
             degree = spectrum.degree.astype(operator.dtype)
             logs = operator.log_product_of_others(chosen.mass, chosen.own, degree)
@@ -243,7 +242,7 @@ class SpectralClusterer(Clusterer, KernelModel):
 
         The record also has `projections` and `log_similarity`.
         """
-        return self._spectral_scores(model=self, rows=self._cross(X))
+        return self._scores_class(model=self, rows=self._cross(X))
 
     def _log_share(self, degree: Array) -> Array:
         """Logarithm of degrees as shares of the weight, (m,), bounded from below."""
