@@ -30,9 +30,9 @@ from softkern.kernels import bandwidths
 from softkern.models import (
     alpha_cut,
     kernel_model,
-    leave_one_out,
     one_class_mixture,
     one_class_pcm,
+    point_scores,
 )
 from softkern.ranking import calibration as ranks
 from softkern.ranking.table import FALSE_ALARMS
@@ -596,7 +596,7 @@ def least_left(full: bool) -> list[Row]:
 
     what = "rank correlation with the exact scores, 3 models at 3 ranks, narrow kernel, 20 outliers"
     values = (1e-1, 1e-2, 1e-4, 1e-6)
-    return scanned(leave_one_out, "LEAST_LEFT", values, agreement, what, "correlation", 0.01)
+    return scanned(point_scores, "LEAST_LEFT", values, agreement, what, "correlation", 0.01)
 
 
 # Constants without a measurement

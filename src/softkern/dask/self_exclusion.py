@@ -15,8 +15,8 @@ from softkern._utils.typing import Array
 from softkern.dask.chunks import map_method, map_rows, worker_copy
 from softkern.dask.cluster import compute, persist
 from softkern.dask.rows import ChunkedRows
-from softkern.models.leave_one_out import subtract_from_logs
 from softkern.models.one_class_pcm import OneClassPCM, surely_above
+from softkern.models.point_scores import subtract_from_logs
 from softkern.models.two_scale_scores import (
     LEAST_UNIT,
     QUANTILES,

@@ -54,8 +54,7 @@ class AutoScores(PointScores):
     @cached_property
     def memberships(self) -> Array:
         """Memberships, (m, c)."""
-        memberships: Array = self.mapped.memberships
-        columns = self.model._columns  # of clusters; None for all
+        memberships, columns = self.mapped.memberships, self.model._columns  # None for all clusters
         if columns is None:
             return memberships
         chosen = memberships[:, columns]
@@ -81,8 +80,7 @@ class AutoScores(PointScores):
     @cached_property
     def outlier_scores(self) -> Array:
         """Outlier scores, (m,)."""
-        scores: Array = self.model.one_class_.score_points(self.X).outlier_scores
-        return scores
+        return self.model.one_class_.score_points(self.X).outlier_scores
 
     @cached_property
     def overlap_scores(self) -> Any:
@@ -161,7 +159,6 @@ history_
     n_clusters: Any = field(default="auto", kw_only=False)
     prepare: Any = False
 
-    memberships_sum_to_one: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prepare": ["boolean", dict, HasMethods("fit_prepare")],
         "n_clusters": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
@@ -279,8 +276,11 @@ history_
         }
         seed = child_seed(self._fit_seed)
         decision = Search(self.n_clusters, seed, options, bool(self.verbose)).decide(rows)
-        self.reason_, self._comparison = decision.reason, decision.comparison
-        self.model_, self.one_class_ = decision.candidates[0].fitted, decision.one_class
+        self.reason_, candidates = decision.reason, decision.candidates
+        names = ("model", "clusters", "separation", "stability")
+        self._comparison = {name: [getattr(c, name) for c in candidates] for name in names}
+        self._comparison["taken"] = [True] + [False] * (len(candidates) - 1)
+        self.model_, self.one_class_ = candidates[0].fitted, decision.one_class
         self._coordinates, self._noise_radius = decision.coordinates, decision.noise_radius
         for name in FIT_ATTRIBUTES:
             setattr(self, name, getattr(self._whole, name))

@@ -101,13 +101,6 @@ class Decision:
     coordinates: Coordinates | None = None  # map to the columns of a soft model
     noise_radius: NoiseRadius | None = None  # distance beyond which rows are in no cluster
 
-    @property
-    def comparison(self) -> dict[str, list[Any]]:
-        """The candidates as columns of a table."""
-        names = ("model", "clusters", "separation", "stability")
-        columns = {name: [getattr(c, name) for c in self.candidates] for name in names}
-        return columns | {"taken": [True] + [False] * (len(self.candidates) - 1)}
-
 
 @dataclass(frozen=True)
 class Search:

@@ -258,12 +258,9 @@ class SoftModel(Estimator, ABC):
         return f"{text} [{self.engine_}, error {error:.2g}]" if error else text
 
     def __getstate__(self) -> dict[str, Any]:
-        specs = fitted_specs(type(self))
-        return {
-            name: value
-            for name, value in super().__getstate__().items()
-            if name not in specs or not specs[name].transient
-        }
+        caches = {name for name, spec in fitted_specs(type(self)).items() if spec.transient}
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in caches}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

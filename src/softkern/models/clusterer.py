@@ -24,8 +24,8 @@ from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
 from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.base import SoftModel
-from softkern.models.kernel_model import SUPPORT, UNKNOWN_LENGTHS, KernelModel, KernelScores
-from softkern.models.point_scores import PointScores
+from softkern.models.kernel_model import SUPPORT, UNKNOWN_LENGTHS, KernelModel
+from softkern.models.point_scores import KernelScores, PointScores
 from softkern.models.state_schema import Floats, Indices, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows

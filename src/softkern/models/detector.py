@@ -11,7 +11,8 @@ from sklearn.base import OutlierMixin
 
 from softkern._utils.typing import Array
 from softkern.models._array_dispatch import dispatch_arrays
-from softkern.models.kernel_model import SUPPORT, KernelModel, KernelScores
+from softkern.models.kernel_model import SUPPORT, KernelModel
+from softkern.models.point_scores import KernelScores
 from softkern.models.state_schema import Floats, Number, Spec
 
 __all__ = ["Detector"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -25,7 +24,6 @@ from softkern.kernels import Kernel
 from softkern.kernels.resolve import has_open_bandwidth
 from softkern.kernels.wrapped import Precomputed
 from softkern.models.base import SoftModel
-from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
 from softkern.models.point_scores import PointScores
 from softkern.models.state_schema import Floats, Indices, Pair, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
@@ -48,42 +46,6 @@ UNKNOWN_LENGTHS = (
     "does not provide them where those of the training samples differ. Pass the kernel by name "
     "or as a function, or normalize the matrix: K_ij / √(K_ii K_jj)."
 )
-
-
-class KernelScores(PointScores):
-    """Results of samples from their geometry relative to the stored centers.
-
-    `rows` is the operator between them and the support. Training samples come with the operator of
-    the fit, which is also `rows` unless it approximates, the coefficients and the weights.
-    Logarithms exist for kernels that vanish far away.
-    """
-
-    model: Any
-    rows: Any
-    geometry: Geometry
-    training: tuple[KernelOperator, Array, Array] | None = None
-
-    @cached_property
-    def columns(self) -> Array:
-        """Coefficients of the centers over the support of `rows`, (n_support, c)."""
-        is_operator = self.training is not None and self.training[0] is self.rows
-        return self.training[1] if self.training and is_operator else self.model._columns
-
-    @cached_property
-    def log_similarities(self) -> Array:
-        """log K @ A, (m, c)."""
-        product = self.geometry.product
-        return np.asarray(self.model._log_product(self.rows, self.columns, product))
-
-    @cached_property
-    def log_of_others(self) -> Array:
-        """The same, for training samples without their own part, (m, c)."""
-        if self.training is None:
-            return self.log_similarities
-        operator, A, weight = self.training
-        if operator.is_exact_support:
-            return log_sums_of_others(operator, A, self.geometry.product, weight)
-        return subtract_own_parts(self.log_similarities, operator, A, weight)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -151,7 +113,7 @@ class KernelModel(SoftModel):
     ) -> KernelOperator:
         """Store a plan, printed if `verbose`, and build its operator. Warn of a large error."""
         self.plan_ = chosen
-        self._operators: dict[str, KernelOperator] = {}
+        self._operators: dict[str, KernelOperator] = {}  # prediction adds no attributes
         self.engine_, self.kernel_ = chosen.engine, chosen.kernel
         bandwidth = getattr(self.kernel_, "bandwidth", None)
         self.bandwidth_ = np.array(bandwidth) if isinstance(bandwidth, tuple) else bandwidth
@@ -313,8 +275,6 @@ class KernelModel(SoftModel):
         return self._scores_class(model=self, rows=rows, geometry=geometry, training=training)
 
     def _check_state(self) -> None:
-        if "_support" not in vars(self):
-            return
         columns, n = self._support.shape[1], len(self.sample_weight_)
         is_matrix = isinstance(self.kernel_, Precomputed)
         if is_matrix and self.n_features_in_ != n:

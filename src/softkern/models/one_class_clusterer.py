@@ -134,7 +134,8 @@ class OneClassClusterer(CenterClusterer):
         masses, rule = self._masses(part, counts), self._loop_rule(part)
         equal = np.full(self.n_clusters_, 1 / self.n_clusters_, dtype=weight.dtype)
         starts = (replace(rule.centers.centers(m, counts, None), shares=equal) for m in masses)
-        is_last = part is operator and (len(masses) == 1 or self._is_annealed)
+        is_annealed = getattr(self, "annealing", None) is not None
+        is_last = part is operator and (len(masses) == 1 or is_annealed)
         tol = self.tol if is_last else STARTS_TOL * self.tol
         ends = (self._run_start(part, rule, start, counts, tol) for start in starts)
         best = least_scattered(ends, counts)
@@ -151,10 +152,6 @@ class OneClassClusterer(CenterClusterer):
         svms: Any = rule.centers
         start = svms.on_surrogate().centers(mass, weight, None)
         return self._run(operator, rule, start, weight, self.tol)
-
-    @property
-    def _is_annealed(self) -> bool:
-        return getattr(self, "annealing", None) is not None
 
     def _part_for_starts(
         self, operator: KernelOperator, weight: Array
@@ -198,8 +195,7 @@ class OneClassClusterer(CenterClusterer):
         rows, formulation = self._cross(X), self._formulation
         if formulation.needs_lengths and not rows.lengths_are_known:
             raise ValueError(NEEDS_LENGTHS)
-        margins = self._centers().margins
-        margin = -margins.squared_radius if formulation.needs_lengths else margins.offset
+        margin = -(self.radius_**2) if formulation.needs_lengths else self.offset_
         return np.asarray(formulation.score(self._geometry(rows)) - margin)
 
     @property

@@ -21,7 +21,7 @@ from softkern.kernels import Kernel
 from softkern.models.checks import FEWEST_DIGITS, check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
 from softkern.models.kernel_model import KernelModel
-from softkern.models.leave_one_out import log_sums_of_others, subtract_own_parts
+from softkern.models.point_scores import log_sums_of_others, subtract_own_parts
 from softkern.models.reduction import reduce_center
 from softkern.models.state_schema import Check, Floats, Number, Spec, kernel_problem
 from softkern.models.two_scale_scores import (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import maximum_filter
 
 from softkern._utils.progress import stage
-from softkern._utils.random import as_random_state, fixed_seed
+from softkern._utils.random import as_random_state
 from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
@@ -118,7 +118,6 @@ class SpectralSearch:
         Bandwidths are numbers, arrays or names of rules; "auto" uses multiples of the rule
         "global", and None the kernel as it is.
         """
-        random_state = fixed_seed(random_state)
         numbers = np.asarray(sorted(set(n_clusters_range)))
         tried = _bandwidths(data, bandwidths, random_state)
         sample = training_rows(kernel, data, n_rows + n_validation, "random", random_state)
@@ -261,8 +260,7 @@ def _reference_strength(
     points: Rows, kernels: list[Kernel], is_auto: bool, setting: _Setting
 ) -> Array:
     """Highest strength of every number on normal data with the points' covariance, (K,)."""
-    last = len(ONE_CLUSTER) - 1
-    default = np.array([ONE_CLUSTER[min(k - 2, last)] for k in setting.numbers])
+    default = np.take(ONE_CLUSTER, setting.numbers - 2, mode="clip")
     if not (kernels[0].takes_points and kernels[0].decays):
         return default
     size = max(REFERENCE_ROWS, REFERENCE_ROWS_PER_CLUSTER * int(setting.numbers.max()))
