@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.utils import Tags
+from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softkern._utils.arrays import is_dask
@@ -266,4 +266,7 @@ class SoftModel(Estimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.pairwise = self._is_precomputed
+        if getattr(self, "memberships_sum_to_one", False):
+            # scikit-learn's check of sparse data requires these of models with predict_proba
+            tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClusterMixin
-from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.metaestimators import available_if
 
 from softkern._utils.arrays import on_host
@@ -95,13 +94,6 @@ class Clusterer(ClusterMixin, SoftModel):  # type: ignore[misc]
         self.labels_ = scores.labels
         self.outlier_scores_ = scores.outlier_scores
         self.overlap_scores_ = scores.overlap_scores
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if self.memberships_sum_to_one:
-            # scikit-learn's check of sparse data requires these of models with predict_proba
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
 
 
 class CenterScores(KernelScores):

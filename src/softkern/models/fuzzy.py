@@ -28,7 +28,6 @@ from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
-from softkern.solvers.alternate import alternate
 from softkern.solvers.collapse import select_fuzzifier
 from softkern.solvers.initialization import best_fuzzy, sort_by_mass
 from softkern.solvers.steps import Solution
@@ -155,6 +154,7 @@ default="k-means++"
         "collapse_ratio_": Number(finite=False),
     }
     _scores_class = FuzzyScores
+    _description: ClassVar[str] = "fuzzy c-means"
     _remedy: ClassVar[str] = "Use fewer clusters, a smaller m or a wider kernel"
 
     def _rule(self, weight: Array) -> Fuzzy | OutlierFuzzy:
@@ -168,9 +168,9 @@ default="k-means++"
         self.m_, self.collapse_ratio_ = 2.0 if isinstance(self.m, str) else float(self.m), np.inf
         if self.n_clusters_ > 1:
             check_apart(sample, sample_weight)
-            rule = self._rule(sample_weight)
+            of_sample = self._rule(sample_weight)
             self.m_, self.collapse_ratio_ = select_fuzzifier(
-                sample, self.m, sample_weight, q=rule.q, plain=rule.plain
+                sample, self.m, sample_weight, q=of_sample.q, plain=of_sample.plain
             )
         if self.collapse_ratio_ < 1:
             warn(
@@ -180,15 +180,8 @@ default="k-means++"
                 ParameterWarning,
             )
         start, first = self._start(operator, weight)
-        solution = alternate(
-            operator,
-            Rule(self._rule(weight), Mean()),
-            start,
-            sample_weight=weight,
-            geometry=first,
-            description="fuzzy c-means",
-            **self._loop_options,
-        )
+        rule = Rule(self._rule(weight), Mean())
+        solution = self._run_loop(operator, rule, start, weight, geometry=first)
         del start, first  # to free memory
         if isinstance(self.init, str):
             solution = sort_by_mass(solution, weight)

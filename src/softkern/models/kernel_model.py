@@ -29,6 +29,8 @@ from softkern.models.state_schema import Floats, Indices, Pair, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
 from softkern.rows import Rows
+from softkern.rules.base import Centers, Rule
+from softkern.solvers.alternate import alternate
 from softkern.solvers.steps import Solution
 from softkern.solvers.stopping import STOPPING
 
@@ -78,6 +80,7 @@ class KernelModel(SoftModel):
     _scores_class: ClassVar[type[PointScores]]
     # Message where new samples need K(x, x) and a kernel matrix has none; empty if they do not
     _unknown_lengths: ClassVar[str] = UNKNOWN_LENGTHS
+    _description: ClassVar[str] = "fit"  # of the loop, in the progress bar
     # Number of samples from which the loop may use a low-rank surrogate; infinite for none
     _low_rank_from: ClassVar[float] = np.inf
 
@@ -136,15 +139,25 @@ class KernelModel(SoftModel):
             )
         return operator
 
-    @property
-    def _loop_options(self) -> dict[str, Any]:
-        """Options of the loop: when it stops, and whether it shows progress."""
-        return {
+    def _run_loop(
+        self,
+        operator: KernelOperator,
+        rule: Rule,
+        start: Centers,
+        weight: Array,
+        loop: Callable[..., Solution] = alternate,
+        **options: Any,
+    ) -> Solution:
+        """Run a loop with the parameters of the model. `options` replace them or add others."""
+        known = {
+            "sample_weight": weight,
             "tol": self.tol,
             "max_iter": self.max_iter,
             "stopping": self.stopping,
             "verbose": bool(self.verbose),
+            "description": self._description,
         }
+        return loop(operator, rule, start, **known | options)
 
     @property
     def _is_bandwidth_open(self) -> bool:

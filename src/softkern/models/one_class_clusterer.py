@@ -26,7 +26,6 @@ from softkern.operators.base import Geometry, KernelOperator
 from softkern.planning import plan
 from softkern.rules.base import Centers, Rule
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard, Margins, Mixture
-from softkern.solvers.alternate import alternate
 from softkern.solvers.dual import OneClassCenters
 from softkern.solvers.initialization import (
     INITS,
@@ -67,7 +66,6 @@ class OneClassClusterer(CenterClusterer):
     }
     _unknown_lengths: ClassVar[str] = ""
     _low_rank_from: ClassVar[float] = LOW_RANK_FROM
-    _description: ClassVar[str]  # of the loop, in the progress bar
 
     @abstractmethod
     def _rule(self, operator: KernelOperator | None = None) -> Mixture | Hard:
@@ -115,14 +113,11 @@ class OneClassClusterer(CenterClusterer):
             return [k_means_mass(operator, weight, k, generator, self.n_init)]
         return [INITS[self.init](operator, weight, k, generator) for _ in range(self.n_init)]
 
-    def _run(
+    def _run_start(
         self, operator: KernelOperator, rule: Rule, start: Centers, weight: Array, tol: float
     ) -> Solution:
-        """Run the loop with this model's stopping rule, to the given tolerance."""
-        options = {**self._loop_options, "tol": tol, "description": self._description}
-        return alternate(operator, rule, start, sample_weight=weight, cycles=True, **options)
-
-    _run_start = _run  # from an initialization, which a mixture may anneal
+        """Run the loop from an initialization, which a mixture may anneal."""
+        return self._run_loop(operator, rule, start, weight, tol=tol, cycles=True)
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         """Return the solution of the loop from the best initialization.
@@ -142,7 +137,7 @@ class OneClassClusterer(CenterClusterer):
         if is_last or (part is operator and not best.converged):
             return best
         if part is operator:
-            then = self._run(operator, best.rule, best.centers, weight, self.tol)
+            then = self._run_loop(operator, best.rule, best.centers, weight, cycles=True)
             history = {name: best.history[name] + then.history[name] for name in then.history}
             return replace(then, n_iter=best.n_iter + then.n_iter, history=history)
         sample = self.plan_.prediction_operator(part.X, operator.kernel)
@@ -151,7 +146,7 @@ class OneClassClusterer(CenterClusterer):
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
         svms: Any = rule.centers
         start = svms.on_surrogate().centers(mass, weight, None)
-        return self._run(operator, rule, start, weight, self.tol)
+        return self._run_loop(operator, rule, start, weight, cycles=True)
 
     def _part_for_starts(
         self, operator: KernelOperator, weight: Array

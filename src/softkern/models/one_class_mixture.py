@@ -179,12 +179,11 @@ default="k-means++"
         self, operator: KernelOperator, rule: Rule, start: Centers, weight: Array, tol: float
     ) -> Solution:
         if self.annealing is None:
-            return self._run(operator, rule, start, weight, tol)
-        options = {**self._loop_options, "tol": tol, "description": self._description}
-        options |= {"sample_weight": weight, "cycles": True}
+            return super()._run_start(operator, rule, start, weight, tol)
+        options: dict[str, Any] = {"tol": tol, "cycles": True, "scales": self._scales()}
         if isinstance(self.annealing, str):
             options["between"] = lambda end: separate_equal_clusters(operator, rule, end, weight)
-        return anneal(operator, rule, start, self._scales(), **options)
+        return self._run_loop(operator, rule, start, weight, anneal, **options)
 
     def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
         solution = super()._best_of_starts(operator, weight)

@@ -39,7 +39,6 @@ from softkern.rows import DUPLICATE_SHARE, Rows, lower_quantile, scale_weights
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
-from softkern.solvers.alternate import alternate
 from softkern.solvers.steps import Solution
 
 __all__ = ["OneClassPCM", "first_eta", "surely_above"]
@@ -255,6 +254,7 @@ class OneClassPCM(Detector):
     }
     _scores_class = PCMScores
     _products: ClassVar[int] = 5
+    _description: ClassVar[str] = "density of the rows"
     _scores_training_samples: ClassVar[bool] = True
 
     def _fit(self, rows: Rows) -> None:
@@ -280,15 +280,8 @@ class OneClassPCM(Detector):
         first = operator.geometry(start.coefficients)
         ones = np.ones_like(first.distances)
         eta = first_eta(operator, first.distances, ones, weight, self.eta_scale)
-        return alternate(
-            operator,
-            Rule(Possibilistic(eta), Mean()),
-            start,
-            sample_weight=weight,
-            geometry=first,
-            description="density of the rows",
-            **self._loop_options,
-        )
+        rule = Rule(Possibilistic(eta), Mean())
+        return self._run_loop(operator, rule, start, weight, geometry=first)
 
     def _store_solution(self, operator: KernelOperator, solution: Solution) -> None:
         """Store the center and how the loop went."""

@@ -32,7 +32,6 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.memberships import fuzzy, hard
 from softkern.rules.possibilistic import Possibilistic
-from softkern.solvers.alternate import alternate
 from softkern.solvers.collapse import select_fuzzifier
 from softkern.solvers.initialization import best_fuzzy
 from softkern.solvers.steps import Solution
@@ -147,6 +146,7 @@ history_
         "eta_": Floats("c", low=0, above=True),
         "eta_scale_": Number(low=0, above=True),
     }
+    _description: ClassVar[str] = "possibilistic c-means"
 
     def _check_parameters(self) -> None:
         if isinstance(self.eta, str):
@@ -171,15 +171,8 @@ history_
                 eta = np.full(self.n_clusters, self.eta, dtype=first.distances.dtype)
             else:
                 eta = first_eta(operator, first.distances, memberships, weight, scale)
-            solution = alternate(
-                operator,
-                Rule(Possibilistic(eta, scale, self.update_eta), Mean()),
-                start,
-                sample_weight=weight,
-                geometry=first,
-                description="possibilistic c-means",
-                **self._loop_options,
-            )
+            rule = Rule(Possibilistic(eta, scale, self.update_eta), Mean())
+            solution = self._run_loop(operator, rule, start, weight, geometry=first)
             solution = _merge_coinciding(solution)
             if best is None or len(solution.geometry.norms) > len(best.geometry.norms):
                 best = solution
@@ -189,10 +182,10 @@ history_
         if isinstance(self.init, str):  # given clusters keep their order
             mass = on_host(column_sums(hard(best.memberships), weight))
             best = take_last(best, order_by_mass(mass, best.geometry.norms))
-        rule: Any = best.rule.memberships
-        self.eta_ = rule.eta
-        self.eta_scale_ = float(rule.eta_scale)
-        self.n_clusters_ = len(rule.eta)
+        final: Any = best.rule.memberships
+        self.eta_ = final.eta
+        self.eta_scale_ = float(final.eta_scale)
+        self.n_clusters_ = len(final.eta)
         return best
 
     def _warn_of_collapse(self, solution: Solution) -> None:
