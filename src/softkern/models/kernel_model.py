@@ -99,7 +99,7 @@ class KernelModel(SoftModel):
 
     def _plan_options(self, kernel: Kernel | None = None) -> dict[str, Any]:
         """Return the arguments of `plan` that follow from the parameters, or a known kernel."""
-        starts = getattr(self, "n_init", 1) if isinstance(getattr(self, "init", None), str) else 1
+        starts = self.n_init if isinstance(getattr(self, "init", None), str) else 1
         bandwidth = self._auto_bandwidth if self._is_bandwidth_open else self.bandwidth
         return {
             "kernel": kernel or self.kernel,

@@ -146,7 +146,10 @@ class OneClassClusterer(CenterClusterer):
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
         svms: Any = rule.centers
         start = svms.on_surrogate().centers(mass, weight, None)
-        return self._run_loop(operator, rule, start, weight, cycles=True)
+        end = self._run_loop(operator, rule, start, weight, cycles=True)
+        if is_annealed:  # all samples continued at the last scale
+            end.history["scale"] = [self.scale_] * end.n_iter
+        return end
 
     def _part_for_starts(
         self, operator: KernelOperator, weight: Array

@@ -185,13 +185,6 @@ default="k-means++"
             options["between"] = lambda end: separate_equal_clusters(operator, rule, end, weight)
         return self._run_loop(operator, rule, start, weight, anneal, **options)
 
-    def _best_of_starts(self, operator: KernelOperator, weight: Array) -> Solution:
-        solution = super()._best_of_starts(operator, weight)
-        if self.annealing is not None:
-            # of large data, a subsample was annealed, and all samples continued at the last scale
-            solution.history.setdefault("scale", [self.scale_] * solution.n_iter)
-        return solution
-
     def _scales(self) -> list[float]:
         """Return σ of the loop, or of consecutive loops."""
         if self.annealing is not None and not isinstance(self.annealing, str):
