@@ -36,17 +36,14 @@ if TYPE_CHECKING:
 
 
 class AutoScores(PointScores):
-    """Scores of samples X by an `AutoClustering` with a model of outliers, and one of clusters.
-
-    Without a model of clusters there is one cluster.
-    """
+    """Scores of samples X by an `AutoClustering` that has a model of outliers."""
 
     model: Any
     X: Array
 
     @cached_property
     def mapped(self) -> Any:
-        """Scores by the model of clusters."""
+        """Scores by the model of clusters; without one there is one cluster."""
         if self.model.model_ is None:
             return PointScores(log_memberships=np.zeros((len(self.X), 1), dtype=self.X.dtype))
         return self.model.model_.score_points(self.model._coordinates.forward(self.X))

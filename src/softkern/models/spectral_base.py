@@ -51,12 +51,7 @@ UNCONNECTED = 1e-6  # from one: eigenvalues of parts without any similarity to e
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SpectralClusterer(Clusterer, KernelModel):
-    """Base class of the hard and the soft model, which differ in the memberships.
-
-    A fit chooses kernel and number of clusters (by search if they are "auto") and training rows,
-    solves their eigenproblem, finds codes and prototypes of the clusters, and then scores every
-    row as a new sample, from one product.
-    """
+    """Base class of the hard and the soft model, which differ in the memberships."""
 
     n_clusters: int | str = field(default=2, kw_only=False)
     n_train: int | str | None = "auto"

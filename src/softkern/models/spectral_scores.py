@@ -1,12 +1,7 @@
 """Scores of samples by the spectral models, and those of the 2015 paper.
 
-Overlap and outlier points of the paper are detected by section 3.1 and scored by eqs. 4 and 5:
-functions of projections, soft memberships and similarities.
-
-References
-----------
-R. Mall, R. Langone, J. A. K. Suykens, "Ranking overlap and outlier points in data using soft
-kernel spectral clustering", ESANN 2015.
+Overlap and outlier points of the paper (Mall, Langone and Suykens 2015) are detected by section 3.1
+and scored by eqs. 4 and 5: functions of projections, soft memberships and similarities.
 """
 
 from __future__ import annotations
@@ -32,10 +27,7 @@ VARIANTS = ("2015", "2015-corrected", "2015-absolute")  # of eq. 5: as printed, 
 
 
 class SpectralScores(PointScores):
-    """Scores of samples and their positions in the eigenspace.
-
-    They follow from one product with `rows`, or from the given parts.
-    """
+    """Scores of samples and their positions in the eigenspace, from one product with `rows`."""
 
     model: Any
     rows: Any

@@ -392,9 +392,7 @@ def line_fit(
     The line fit of a cluster is one if its projections lie on a line, and zero if they spread
     evenly in all directions (eigenvalues of their covariance). The balance is the smallest cluster
     size over the largest one. For two clusters, whose projections have one column, the similarity
-    (n,) to the training samples is the second one. C. Alzate, J. A. K. Suykens, "Multiway spectral
-    clustering with out-of-sample extensions through weighted kernel PCA", 2010,
-    :doi:`10.1109/TPAMI.2008.292`.
+    (n,) to the training samples is the second one (Alzate and Suykens 2010).
     """
     Z = np.asarray(projections, dtype=np.float64)
     Z = np.column_stack([Z, similarity]) if Z.shape[1] == 1 else Z
