@@ -385,5 +385,4 @@ objective_, history_
 
 def _landscape(model: OneClassPCM, nodes: Array, mass: Array) -> Landscape:
     """Fit a model to distinct points."""
-    rows = Rows(nodes, mass.astype(nodes.dtype))
-    return Landscape(nodes, mass, model._fit_rows(rows, model.random_state))
+    return Landscape(nodes, mass, model._fit_rows(Rows(nodes, mass.astype(nodes.dtype))))

@@ -135,13 +135,13 @@ class Search:
             model = OneClassPCM(
                 bandwidth="auto" if columns else 1.0, verbose=self.verbose, **self.options
             )
-            decision.one_class = model._fit_rows(rows, self.options["random_state"])
+            decision.one_class = model._fit_rows(rows)
         return decision
 
     def _density_tree(self, rows: Rows, reason: str) -> Decision:
         count = None if self.n_clusters == "auto" else self.n_clusters
         tree = AlphaCutClustering(n_clusters=count, verbose=self.verbose, **self.options)
-        tree._fit_rows(rows, self.options["random_state"])
+        tree._fit_rows(rows)
         candidate = Candidate("AlphaCutClustering", tree, tree.n_clusters_)
         return Decision(reason if tree.n_clusters_ > 1 else NO_STRUCTURE, [candidate])
 
@@ -194,9 +194,8 @@ class Search:
         """Fit one model to all rows, and by the same plan to halves of them."""
         from sklearn.metrics import adjusted_rand_score  # slow to import
 
-        seed = self.options["random_state"]
         try:
-            model = self._make(name, start)._fit_rows(rows, seed)
+            model = self._make(name, start)._fit_rows(rows)
         except DataError:  # too few rows for it
             return Candidate(name, None, 0, 0.0, 0.0)
         number = np.unique(model.labels_, return_inverse=True)[1]
@@ -206,7 +205,7 @@ class Search:
                 with suppress(DataError):
                     # the bandwidth is not searched again
                     again = self._make(name, start_of_half, bandwidth=model.bandwidth_)
-                    again._fit_rows(half, seed, model.plan_)
+                    again._fit_rows(half, model.plan_)
                     agreements[i] = adjusted_rand_score(number, again.predict(rows.X))
         depth = float(separations(Z, number, self.seed).min()) if number.max() > 0 else 0.0
         return Candidate(name, model, int(number.max()) + 1, depth, float(agreements.mean()))

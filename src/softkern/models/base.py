@@ -109,24 +109,24 @@ class SoftModel(Estimator, ABC):
         self._check_parameters()
         for name in fitted_specs(type(self)):  # of an earlier fit
             self.__dict__.pop(name, None)
-        self._fit_seed = fixed_seed(self.random_state)
         if is_dask(X):
             from softkern.dask.fit import fit
 
+            self._fit_seed = fixed_seed(self.random_state)
             fit(self, X, sample_weight)
             return self
         X = self._validate(X, dtype=[np.float64, np.float32])
         check_scales(X)
         weight = check_weights(to_host(sample_weight), X.shape[0]).astype(X.dtype)
-        return self._fit_rows(Rows(X, weight), self._fit_seed)
+        return self._fit_rows(Rows(X, weight))
 
-    def _fit_rows(self, rows: Rows, seed: int, plan_like: Any = None) -> Self:
+    def _fit_rows(self, rows: Rows, plan_like: Any = None) -> Self:
         """Fit checked rows, for `fit` and for models that fit others to rows of their own.
 
         `plan_like` is a plan for other rows, whose kernel and engine are used.
         """
         self.n_features_in_, self.sample_weight_ = rows.shape[1], rows.weight
-        self._fit_seed, self._plan_like = seed, plan_like
+        self._fit_seed, self._plan_like = fixed_seed(self.random_state), plan_like
         with config_context(assume_finite=True):
             self._fit(rows)
         return self
