@@ -8,9 +8,9 @@ from softkern import rows
 from softkern.rows import (
     Rows,
     check_weights,
+    key_uniforms,
     lower_quantile,
     lowest_numbers,
-    number_uniforms,
     order_by_mass,
     reduce_weights,
     row_uniforms,
@@ -242,7 +242,7 @@ def test_drawn_numbers_do_not_depend_on_chunks(monkeypatch):
     monkeypatch.setattr(rows, "NUMBERS_AT_ONCE", 70)
     assert lowest_numbers(1000, 5).tolist() == drawn.tolist()
     assert lowest_numbers(3, 5).tolist() == [0, 1, 2]
-    assert number_uniforms([7, 8])[1] == number_uniforms([8])[0]
+    assert key_uniforms([7, 8])[1] == key_uniforms([8])[0]
 
 
 def test_selected_rows_equal_rows_of_the_selection():

@@ -254,7 +254,7 @@ class Rows:
         Draws from cumulated weights in this order do not depend on the order of the table.
         """
         index, weight = self.distinct
-        order = np.argsort(_uniforms(self._keys))
+        order = np.argsort(key_uniforms(self._keys))
         return index[order], weight[order]
 
     def sample(self, size: int, random_state: Any = 0) -> tuple[Index, Weights]:
@@ -268,7 +268,7 @@ class Rows:
         index, weight = self.distinct
         if index.size <= size:
             return index, weight
-        priority = weight / _uniforms(self._keys, child_seed(random_state))
+        priority = weight / key_uniforms(self._keys, child_seed(random_state))
         order = np.argpartition(-priority, size)
         drawn = np.sort(order[:size])
         return index[drawn], np.maximum(weight[drawn], priority[order[size]])
@@ -306,28 +306,25 @@ class Rows:
 
 def row_uniforms(X: Any, seed: int = 0) -> Weights:
     """Return a number in (0, 1) from the values of every row and the seed, for any units, (n,)."""
-    return _uniforms(_row_keys(_without_units(X)), seed)
-
-
-def number_uniforms(numbers: Any, seed: int = 0) -> Weights:
-    """Return a number in (0, 1) for every row number and the seed, for rows in chunks."""
-    return _uniforms(np.asarray(numbers).astype(np.uint64), seed)
+    return key_uniforms(_row_keys(_without_units(X)), seed)
 
 
 def lowest_numbers(count: int, size: int, seed: int = 0) -> NDArray[np.int64]:
-    """Draw at most `size` row numbers below `count` by `number_uniforms`, in rising order."""
+    """Draw at most `size` row numbers below `count` by their `key_uniforms`, in rising order."""
     drawn, uniforms = np.empty(0, dtype=np.int64), np.empty(0)
     for part in row_slices(count, NUMBERS_AT_ONCE):
         numbers = np.arange(part.start, part.stop, dtype=np.int64)
         drawn = np.concatenate([drawn, numbers])
-        uniforms = np.concatenate([uniforms, number_uniforms(numbers, seed)])
+        uniforms = np.concatenate([uniforms, key_uniforms(numbers, seed)])
         if drawn.size > size:
             lowest = np.argpartition(uniforms, size)[:size]
             drawn, uniforms = drawn[lowest], uniforms[lowest]
     return np.sort(drawn)
 
 
-def _uniforms(keys: NDArray[np.uint64], seed: int = 0) -> Weights:
+def key_uniforms(keys: Any, seed: int = 0) -> Weights:
+    """Return a number in (0, 1) for every key or row number (n,) and the seed."""
+    keys = np.asarray(keys, dtype=np.uint64)
     return ((_mix(keys, seed) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 

@@ -20,7 +20,7 @@ from softkern._utils.arrays import is_dask
 from softkern._utils.typing import Array
 from softkern.dask.cluster import merge_parts
 from softkern.exceptions import DataError
-from softkern.rows import LARGEST_COUNT, LEAST_SHARE, number_uniforms
+from softkern.rows import LARGEST_COUNT, LEAST_SHARE, key_uniforms
 
 SUBSAMPLE_ROWS = 20_000
 MERGED_PARTS = 4  # that one task merges
@@ -173,7 +173,7 @@ def summarize_chunk(
     with np.errstate(invalid="ignore"):
         present = np.flatnonzero(weight > 0)
         rows = (start + present).astype(np.int64)
-        priority = np.log(weight[present]) - np.log(number_uniforms(rows, seed))
+        priority = np.log(weight[present]) - np.log(key_uniforms(rows, seed))
     drawn = Drawn(rows, X[present], weight[present], priority).highest(size)
     return ChunkSummary(fault, X.min(axis=0), X.max(axis=0), float(weight.max()), drawn)
 
