@@ -115,8 +115,6 @@ def number_by_mass(component: Any, weight: Any, heights: Any) -> NDArray[np.int6
     """Number components from 0 by decreasing mass, then by their largest height; −1 stays."""
     labels = np.full(len(component), -1, dtype=np.int64)
     inside = component >= 0
-    if not inside.any():
-        return labels
     names, index = np.unique(component[inside], return_inverse=True)
     peak = np.full(len(names), -np.inf)
     np.maximum.at(peak, index, heights[inside])

@@ -53,10 +53,17 @@ class ChunkedRows:
     ) -> ChunkedRows:
         """Check all rows and draw a subsample of at most `size`."""
         import dask.array as da
+        from dask import delayed
 
         X = row_chunks(X)
         weight = _weights(sample_weight, X)
-        summary = _summarize(X, weight, size + 1, seed)
+        starts = np.cumsum([0, *X.chunks[0]]).tolist()
+        pairs = zip(X.to_delayed().ravel(), weight.to_delayed().ravel(), strict=True)
+        parts = [
+            delayed(summarize_chunk)(block, weights, k, starts[k], size + 1, seed)
+            for k, (block, weights) in enumerate(pairs)
+        ]
+        summary = merge_parts(parts, partial(merge_summaries, size=size + 1), MERGED_PARTS)
         if summary.fault is not None:
             raise DataError(summary.fault)
         if not summary.largest > 0:
@@ -150,19 +157,6 @@ class ChunkSummary(NamedTuple):
     high: Array
     largest: float  # weight
     drawn: Drawn  # of highest priority
-
-
-def _summarize(X: Any, weight: Any, size: int, seed: int) -> ChunkSummary:
-    """Summarize all chunks on the workers, and merge the summaries there."""
-    from dask import delayed
-
-    starts = np.concatenate([[0], np.cumsum(X.chunks[0])])
-    pairs = zip(X.to_delayed().ravel(), weight.to_delayed().ravel(), strict=True)
-    parts = [
-        delayed(summarize_chunk)(block, weights, k, int(starts[k]), size, seed)
-        for k, (block, weights) in enumerate(pairs)
-    ]
-    return merge_parts(parts, partial(merge_summaries, size=size), MERGED_PARTS)
 
 
 def summarize_chunk(
