@@ -225,10 +225,11 @@ def test_clusters_of_equal_mass_are_ordered_by_the_tie():
 
 
 def test_duplicates_share_what_is_left_out():
-    duplicates = Rows(np.array([[0.0], [1.0], [0.0], [2.0]])).duplicates
-    assert duplicates.first.tolist() == [0, 1, 0, 3]
-    assert duplicates.left_out.tolist() == [0.5, 1.0, 0.5, 1.0]
-    assert duplicates.max_share == 0.25
+    rows = Rows(np.array([[0.0], [1.0], [0.0], [2.0]]))
+    first, left_out, max_share = rows.duplicates
+    assert first.tolist() == [0, 1, 0, 3]
+    assert left_out.tolist() == [0.5, 1.0, 0.5, 1.0]
+    assert max_share == 0.25
 
 
 def test_coefficients_are_shared_among_duplicates():

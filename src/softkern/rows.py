@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -144,14 +144,6 @@ def row_slices(n: int, rows: int) -> Iterator[slice]:
 # Rows
 
 
-class Duplicates(NamedTuple):
-    """How duplicates enter leave-one-out sums, see `Rows.duplicates`."""
-
-    first: Index  # (n,), the row that represents all duplicates of a row
-    left_out: Weights  # (n,), the share of the duplicates' weight that is left out
-    max_share: float  # of the total weight that is left out at most
-
-
 class Rows:
     """The rows of a table X (n, d) with checked weights (n,), and cached facts about duplicates.
 
@@ -272,8 +264,11 @@ class Rows:
         return index[drawn], np.maximum(weight[drawn], priority[order[size]])
 
     @cached_property
-    def duplicates(self) -> Duplicates:
+    def duplicates(self) -> tuple[Index, Weights, float]:
         """What leave-one-out sums leave out of every row besides the row itself.
+
+        The row that represents all duplicates of a row, (n,), the share of their weight that is
+        left out, (n,), and the largest share of the total weight that is.
 
         Neither a row nor its duplicates are evidence for the row: two equal errors of measurement
         are not typical. A value that a larger part of the data has is typical. At most 1 % of the
@@ -286,7 +281,7 @@ class Rows:
         first, left_out = np.arange(self.shape[0]), np.ones(self.shape[0])
         first[present] = one[group]
         left_out[present] = np.minimum(1.0, largest / share)[group]
-        return Duplicates(first, left_out, largest)
+        return first, left_out, largest
 
     def share_among_duplicates(self, A: NDArray[Any]) -> NDArray[Any]:
         """Distribute sums of coefficients (n, c) over duplicates by weight, (n, c)."""
