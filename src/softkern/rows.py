@@ -222,10 +222,7 @@ class Rows:
     def distinct_rows(self) -> Rows:
         """The distinct rows with their summed weights."""
         index, weight = self.distinct
-        each = np.arange(index.size)
-        if index.size == self.shape[0] and (index == each).all():
-            return self.reweighted(weight)
-        rows = Rows(self.X[index], weight)
+        rows, each = Rows(self.X[index], weight), np.arange(index.size)
         rows.groups, rows._keys = (each, each), self._keys
         return rows
 

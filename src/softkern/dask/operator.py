@@ -38,21 +38,19 @@ Local = Callable[[Any], KernelOperator]
 class DistributedOperator(KernelOperator):
     """Exact products over all pairs of rows, chunk by chunk.
 
-    `local` makes the operator over the rows of one block, and by default also `sample`, the one
-    over the subsample.
+    `local` makes the operator over the rows of one block. `sample` is that over the subsample.
     """
 
     engine: ClassVar[str] = "distributed"
 
     def __init__(
-        self, kernel: Kernel, rows: ChunkedRows, local: Local, sample: KernelOperator | None = None
+        self, kernel: Kernel, rows: ChunkedRows, local: Local, sample: KernelOperator
     ) -> None:
         self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
         self.dtype, self.shape = rows.X.dtype, (rows.X.shape[0], rows.X.shape[0])
         self.features = None  # distances follow from products
         kernel.check(rows.subsample.X)
-        self.sample = local(rows.subsample.X) if sample is None else sample
-        self.approximation_error = self.sample.approximation_error
+        self.sample, self.approximation_error = sample, sample.approximation_error
 
     def _product(self, A: Any) -> Any:
         """Multiply every chunk with all others. It starts at once, while A is persisted."""

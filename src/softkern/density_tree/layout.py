@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from softkern.density_tree.tree import AlphaTree
 
 
-# Compiled loops over the merges
-
-
 @compiled_later
 def united(n: int, edges: Any) -> tuple[Any, Any]:
     """Numbers of the edges that join two branches, (m,), and the branches that they join, (m, 2).
@@ -100,14 +97,8 @@ def best_scores(merged: Any, scores: Any, n: int) -> Any:
     return found
 
 
-# Layouts
-
-
 def maximum_spanning_tree(n: int, edges: Array, weight: Array) -> tuple[Array, Array]:
-    """Numbers of the edges of a maximum spanning tree (or forest), highest weight first, (m,).
-
-    And the branches that each of them joins, (m, 2), see `united`.
-    """
+    """The edges of a maximum spanning tree or forest, highest first, and the branches they join."""
     order = np.argsort(-np.asarray(weight), kind="stable")
     kept, merged = united(n, edges[order])
     return order[kept], merged
