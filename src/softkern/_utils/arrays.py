@@ -62,8 +62,9 @@ def take_last(array: Any, order: Any) -> Any:
     """Select entries of the last axis of an array by number."""
     if array.ndim == 0:
         return array
-    index = order if is_dask_array(array) else like(order, array)
-    return namespace(array).take(array, index, axis=array.ndim - 1)
+    xp = namespace(array)
+    index = order if is_dask_array(array) else xp.asarray(order, device=device(array))
+    return xp.take(array, index, axis=array.ndim - 1)
 
 
 def chunkwise(function: Callable[..., Any], values: Any, *numbers: Any) -> Any:
