@@ -8,9 +8,9 @@ from softkern import rows
 from softkern.rows import (
     Rows,
     check_weights,
+    key_uniforms,
     lower_quantile,
     lowest_numbers,
-    number_uniforms,
     order_by_mass,
     reduce_weights,
     row_uniforms,
@@ -225,10 +225,11 @@ def test_clusters_of_equal_mass_are_ordered_by_the_tie():
 
 
 def test_duplicates_share_what_is_left_out():
-    duplicates = Rows(np.array([[0.0], [1.0], [0.0], [2.0]])).duplicates
-    assert duplicates.first.tolist() == [0, 1, 0, 3]
-    assert duplicates.left_out.tolist() == [0.5, 1.0, 0.5, 1.0]
-    assert duplicates.max_share == 0.25
+    rows = Rows(np.array([[0.0], [1.0], [0.0], [2.0]]))
+    first, left_out, max_share = rows.duplicates
+    assert first.tolist() == [0, 1, 0, 3]
+    assert left_out.tolist() == [0.5, 1.0, 0.5, 1.0]
+    assert max_share == 0.25
 
 
 def test_coefficients_are_shared_among_duplicates():
@@ -242,7 +243,7 @@ def test_drawn_numbers_do_not_depend_on_chunks(monkeypatch):
     monkeypatch.setattr(rows, "NUMBERS_AT_ONCE", 70)
     assert lowest_numbers(1000, 5).tolist() == drawn.tolist()
     assert lowest_numbers(3, 5).tolist() == [0, 1, 2]
-    assert number_uniforms([7, 8])[1] == number_uniforms([8])[0]
+    assert key_uniforms([7, 8])[1] == key_uniforms([8])[0]
 
 
 def test_selected_rows_equal_rows_of_the_selection():

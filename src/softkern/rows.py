@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -115,8 +115,6 @@ def number_by_mass(component: Any, weight: Any, heights: Any) -> NDArray[np.int6
     """Number components from 0 by decreasing mass, then by their largest height; −1 stays."""
     labels = np.full(len(component), -1, dtype=np.int64)
     inside = component >= 0
-    if not inside.any():
-        return labels
     names, index = np.unique(component[inside], return_inverse=True)
     peak = np.full(len(names), -np.inf)
     np.maximum.at(peak, index, heights[inside])
@@ -144,14 +142,6 @@ def row_slices(n: int, rows: int) -> Iterator[slice]:
 
 
 # Rows
-
-
-class Duplicates(NamedTuple):
-    """How duplicates enter leave-one-out sums, see `Rows.duplicates`."""
-
-    first: Index  # (n,), the row that represents all duplicates of a row
-    left_out: Weights  # (n,), the share of the duplicates' weight that is left out
-    max_share: float  # of the total weight that is left out at most
 
 
 class Rows:
@@ -232,10 +222,7 @@ class Rows:
     def distinct_rows(self) -> Rows:
         """The distinct rows with their summed weights."""
         index, weight = self.distinct
-        each = np.arange(index.size)
-        if index.size == self.shape[0] and (index == each).all():
-            return self.reweighted(weight)
-        rows = Rows(self.X[index], weight)
+        rows, each = Rows(self.X[index], weight), np.arange(index.size)
         rows.groups, rows._keys = (each, each), self._keys
         return rows
 
@@ -254,7 +241,7 @@ class Rows:
         Draws from cumulated weights in this order do not depend on the order of the table.
         """
         index, weight = self.distinct
-        order = np.argsort(_uniforms(self._keys))
+        order = np.argsort(key_uniforms(self._keys))
         return index[order], weight[order]
 
     def sample(self, size: int, random_state: Any = 0) -> tuple[Index, Weights]:
@@ -268,14 +255,17 @@ class Rows:
         index, weight = self.distinct
         if index.size <= size:
             return index, weight
-        priority = weight / _uniforms(self._keys, child_seed(random_state))
+        priority = weight / key_uniforms(self._keys, child_seed(random_state))
         order = np.argpartition(-priority, size)
         drawn = np.sort(order[:size])
         return index[drawn], np.maximum(weight[drawn], priority[order[size]])
 
     @cached_property
-    def duplicates(self) -> Duplicates:
+    def duplicates(self) -> tuple[Index, Weights, float]:
         """What leave-one-out sums leave out of every row besides the row itself.
+
+        The row that represents all duplicates of a row, (n,), the share of their weight that is
+        left out, (n,), and the largest share of the total weight that is.
 
         Neither a row nor its duplicates are evidence for the row: two equal errors of measurement
         are not typical. A value that a larger part of the data has is typical. At most 1 % of the
@@ -288,7 +278,7 @@ class Rows:
         first, left_out = np.arange(self.shape[0]), np.ones(self.shape[0])
         first[present] = one[group]
         left_out[present] = np.minimum(1.0, largest / share)[group]
-        return Duplicates(first, left_out, largest)
+        return first, left_out, largest
 
     def share_among_duplicates(self, A: NDArray[Any]) -> NDArray[Any]:
         """Distribute sums of coefficients (n, c) over duplicates by weight, (n, c)."""
@@ -306,28 +296,25 @@ class Rows:
 
 def row_uniforms(X: Any, seed: int = 0) -> Weights:
     """Return a number in (0, 1) from the values of every row and the seed, for any units, (n,)."""
-    return _uniforms(_row_keys(_without_units(X)), seed)
-
-
-def number_uniforms(numbers: Any, seed: int = 0) -> Weights:
-    """Return a number in (0, 1) for every row number and the seed, for rows in chunks."""
-    return _uniforms(np.asarray(numbers).astype(np.uint64), seed)
+    return key_uniforms(_row_keys(_without_units(X)), seed)
 
 
 def lowest_numbers(count: int, size: int, seed: int = 0) -> NDArray[np.int64]:
-    """Draw at most `size` row numbers below `count` by `number_uniforms`, in rising order."""
+    """Draw at most `size` row numbers below `count` by their `key_uniforms`, in rising order."""
     drawn, uniforms = np.empty(0, dtype=np.int64), np.empty(0)
     for part in row_slices(count, NUMBERS_AT_ONCE):
         numbers = np.arange(part.start, part.stop, dtype=np.int64)
         drawn = np.concatenate([drawn, numbers])
-        uniforms = np.concatenate([uniforms, number_uniforms(numbers, seed)])
+        uniforms = np.concatenate([uniforms, key_uniforms(numbers, seed)])
         if drawn.size > size:
             lowest = np.argpartition(uniforms, size)[:size]
             drawn, uniforms = drawn[lowest], uniforms[lowest]
     return np.sort(drawn)
 
 
-def _uniforms(keys: NDArray[np.uint64], seed: int = 0) -> Weights:
+def key_uniforms(keys: Any, seed: int = 0) -> Weights:
+    """Return a number in (0, 1) for every key or row number (n,) and the seed."""
+    keys = np.asarray(keys, dtype=np.uint64)
     return ((_mix(keys, seed) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
 
 

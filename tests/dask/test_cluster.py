@@ -118,7 +118,8 @@ def call_in_second_step(monkeypatch, act):
 
 def test_exact_product_is_persisted(client):
     X, kernel = chunked(data()), Laplacian(9.0)
-    operator = DistributedOperator(kernel, ChunkedRows.of(X), partial(BlockedOperator, kernel))
+    rows, local = ChunkedRows.of(X), partial(BlockedOperator, kernel)
+    operator = DistributedOperator(kernel, rows, local, local(rows.subsample.X))
     product = operator @ da.ones((900, 1), chunks=(300, 1))
     exact = kernel.block(data(), data()).sum(axis=1)
     assert compute(product[:, 0])[0] == pytest.approx(exact)

@@ -26,7 +26,8 @@ def data(d=3, dtype=float, n=N):
 
 def make_exact(kernel, X, chunk):
     local = partial(LOCAL[type(kernel)], kernel)
-    return DistributedOperator(kernel, ChunkedRows.of(da.from_array(X, chunks=(chunk, -1))), local)
+    rows = ChunkedRows.of(da.from_array(X, chunks=(chunk, -1)))
+    return DistributedOperator(kernel, rows, local, local(rows.subsample.X))
 
 
 def make_nystroem(kernel, X, chunk, rank=150, size=400):

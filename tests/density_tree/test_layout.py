@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softkern.density_tree._branches import united
-from softkern.density_tree.layout import dendrogram, flatten
+from softkern.density_tree.layout import dendrogram, flatten, united
 from softkern.density_tree.tree import AlphaTree
 
 

@@ -6,6 +6,7 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
 from softkern.density_tree import segments as module
+from softkern.density_tree.layout import maximum_spanning_tree
 from softkern.density_tree.segments import (
     CLOSEST_PAIRS,
     _closest_pairs,
@@ -14,7 +15,6 @@ from softkern.density_tree.segments import (
     segment_counts,
     spanning_segments,
 )
-from softkern.density_tree.tree import maximum_spanning_tree
 
 
 def make_levels(X, weight):
@@ -39,7 +39,7 @@ def test_the_tree_equals_that_of_all_segments(monkeypatch, d, repeats):
     pairs = neighbor_pairs(X)
     counts, level = segment_counts(X, pairs, 0), levels(X)
     every = measure_segments(X, pairs, counts, level, levels)
-    tree = every[maximum_spanning_tree(len(X), pairs, every.level)]
+    tree = every[maximum_spanning_tree(len(X), pairs, every.level)[0]]
     found = spanning_segments(X, pairs, counts, level, levels)
     assert np.array_equal(found.pairs, tree.pairs)
     assert np.array_equal(found.level, tree.level)

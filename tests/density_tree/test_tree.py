@@ -8,13 +8,12 @@ from scipy.spatial.distance import pdist, squareform
 
 from softkern import AlphaCutClustering, OneClassPCM
 from softkern.datasets import make_dense_regions
-from softkern.density_tree._branches import united
+from softkern.density_tree.layout import maximum_spanning_tree, united
 from softkern.density_tree.tree import (
     AlphaTree,
     Evidence,
     filled_dimensions,
     histogram_valley,
-    maximum_spanning_tree,
 )
 from softkern.rows import number_by_mass
 
@@ -56,7 +55,7 @@ def test_labels_at_any_alpha_equal_the_definition(seed):
 
 def test_maximum_spanning_tree_accepts_zero_weights_and_repeated_pairs():
     edges = np.array([[0, 1], [1, 0], [1, 2], [2, 2]])
-    kept = maximum_spanning_tree(3, edges, np.array([0.2, 0.5, 0.0, 1.0]))
+    kept, _ = maximum_spanning_tree(3, edges, np.array([0.2, 0.5, 0.0, 1.0]))
     assert kept.tolist() == [1, 2]
 
 

@@ -13,13 +13,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from softkern import AlphaCutClustering, OneClassPCM
 from softkern.density_tree.landscape import Landscape, distinct_nodes
+from softkern.density_tree.layout import maximum_spanning_tree
 from softkern.density_tree.segments import (
     _gaussian_levels,
     _path_levels,
     neighbor_pairs,
     segment_counts,
 )
-from softkern.density_tree.tree import maximum_spanning_tree
 from tests.models.contract import ModelContract
 
 PAPER = {"stopping": "sum", "tol": 0.01}
@@ -188,7 +188,7 @@ def test_labels_of_the_neighbor_graph_mostly_equal_those_of_the_complete_graph()
 def test_neighbor_pairs_connect_distant_clusters():
     Z = np.concatenate([np.random.default_rng(k).normal(1000 * k, 1, (15, 2)) for k in range(20)])
     pairs = neighbor_pairs(Z)
-    assert len(maximum_spanning_tree(len(Z), pairs, np.ones(len(pairs)))) == len(Z) - 1
+    assert len(maximum_spanning_tree(len(Z), pairs, np.ones(len(pairs)))[0]) == len(Z) - 1
     nearest = np.argsort(squareform(pdist(Z)), axis=1)[:, 1:11]
     keys = {tuple(sorted(pair)) for pair in pairs.tolist()}
     assert all(tuple(sorted((i, int(j)))) in keys for i in range(len(Z)) for j in nearest[i])

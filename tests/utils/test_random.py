@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softkern import AlphaCutClustering, AutoClustering, FuzzyCMeans, OneClassMixture, OneClassPCM
-from softkern._utils.random import as_random_state, child_seed, child_seeds, fixed_seed
+from softkern._utils.random import SEEDS, as_random_state, child_seed, fixed_seed
 from softkern.kernels import select_bandwidth
 
 MODELS = [
@@ -18,7 +18,7 @@ MODELS = [
 
 def test_an_integer_always_gives_the_same_seeds():
     assert child_seed(3) == np.random.RandomState(3).randint(2**31 - 1)
-    assert child_seeds(3, 4)[0] == child_seed(3)
+    assert as_random_state(3).randint(SEEDS, size=4)[0] == child_seed(3)
     assert fixed_seed(np.int64(3)) == 3
 
 

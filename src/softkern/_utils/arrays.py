@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -44,46 +43,35 @@ def like(array: Any, other: Any) -> Any:
     return namespace(other).asarray(array, device=device(other))
 
 
-def moved(value: Any, move: Callable[[Any], Any]) -> Any:
+def moved(value: Any, move: Callable[..., Any], *arguments: Any) -> Any:
     """Apply a function to an array, or to all arrays in the fields of a dataclass."""
     if is_array_api_obj(value):
-        return move(value)
+        return move(value, *arguments)
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changed = {}
     for part in fields(value):
         before = getattr(value, part.name)
-        after = moved(before, move)
+        after = moved(before, move, *arguments)
         if after is not before:
             changed[part.name] = after
     return replace(value, **changed) if changed else value
 
 
-def take_last(value: Any, order: Any) -> Any:
-    """Select entries of the last axis of an array, or of all arrays in a dataclass, by number."""
-
-    def select(array: Any) -> Any:
-        if array.ndim == 0:
-            return array
-        xp = namespace(array)
-        index = order if is_dask_array(array) else xp.asarray(order, device=device(array))
-        return xp.take(array, index, axis=array.ndim - 1)
-
-    return moved(value, select)
+def take_last(array: Any, order: Any) -> Any:
+    """Select entries of the last axis of an array by number."""
+    if array.ndim == 0:
+        return array
+    xp = namespace(array)
+    index = order if is_dask_array(array) else xp.asarray(order, device=device(array))
+    return xp.take(array, index, axis=array.ndim - 1)
 
 
-def rowwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a function that treats every row of (n, c) by itself: one task per Dask chunk."""
-
-    @wraps(function)
-    def applied(values: Any, *numbers: Any, **named: Any) -> Any:
-        if not is_dask_array(values) or values.numblocks[1] > 1:
-            return function(values, *numbers, **named)
-        name = f"softkern-{function.__name__.replace('_', '-')}"
-        kind = {"dtype": values.dtype, "meta": np.empty((0, 0), dtype=values.dtype)}
-        return values.map_blocks(function, *numbers, token=name, **kind, **named)
-
-    return applied
+def chunkwise(function: Callable[..., Any], values: Any, *numbers: Any) -> Any:
+    """Apply a function that treats every row of a Dask array by itself: one task per chunk."""
+    name = f"softkern-{function.__name__.replace('_', '-')}"
+    kind = {"dtype": values.dtype, "meta": np.empty((0, 0), dtype=values.dtype)}
+    return values.map_blocks(function, *numbers, token=name, **kind)
 
 
 def row_sums(values: Any, other: Any = None) -> Any:
@@ -95,18 +83,11 @@ def row_sums(values: Any, other: Any = None) -> Any:
     return namespace(values).sum(values if other is None else values * other, axis=1)
 
 
-def column_sums(values: Any, weight: Any) -> Any:
-    """Σ_i weight[i] values[i, :], (c,)."""
+def weighted_sum(values: Any, weight: Any) -> Any:
+    """Σ_i weight[i] values[i]: of an array (n, c) the sums of its columns, (c,)."""
     if is_numpy_array(values):
-        return np.einsum("i,ij->j", weight, values)
-    return namespace(values).sum(weight[:, None] * values, axis=0)
-
-
-def weighted_sum(values: Any, weight: Any) -> float:
-    """Σ_i weight[i] values[i] of an array (n,), as a number."""
-    if is_numpy_array(values):
-        return float(np.einsum("i,i->", weight, values))
-    return float(namespace(values).sum(weight * values))
+        return np.einsum("i,i...->...", weight, values)
+    return namespace(values).sum((weight if values.ndim == 1 else weight[:, None]) * values, axis=0)
 
 
 def row_min(values: Any) -> Any:
@@ -126,7 +107,7 @@ def row_max(values: Any) -> Any:
 def column_changes(new: Any, old: Any, weight: Any) -> Any:
     """Σ_i weight[i] |new − old|[i, :], (c,)."""
     if not is_numpy_array(new):
-        return column_sums(namespace(new).abs(new - old), weight)
+        return weighted_sum(namespace(new).abs(new - old), weight)
     total = np.zeros(new.shape[1])
     for start in range(0, len(new), BLOCK_ROWS):  # no array of all differences
         rows = slice(start, start + BLOCK_ROWS)

@@ -16,12 +16,20 @@ FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
 
 def available_memory(root: Path = Path("/")) -> int:
     """Return the bytes that all limits leave, from ``proc`` and ``sys`` below `root`."""
-    return max(0, min([_free(root), *_left_by_containers(root), *_left_by_limits(root)]))
+    return int(max(0, min([_free(root), *_left_by_containers(root), address_space(root)])))
 
 
-def address_space() -> float:
+def address_space(root: Path = Path("/")) -> float:
     """Return the bytes of address space that ``ulimit -v`` leaves; infinite without a limit."""
-    return min(_left_by_limits(Path("/")), default=math.inf)
+    try:
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int((root / "proc/self/statm").read_text().split()[0])
+    except (ImportError, AttributeError, OSError, ValueError):
+        return math.inf
+    used = pages * os.sysconf("SC_PAGE_SIZE")
+    return math.inf if most == resource.RLIM_INFINITY else most - used
 
 
 def _free(root: Path) -> int:
@@ -62,16 +70,3 @@ def _left_by_group(folder: Path, limit: str, used: str, cached: str) -> Iterator
 def _number_after(name: str, file: Path) -> int:
     lines = file.read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name))
-
-
-def _left_by_limits(root: Path) -> Iterator[int]:
-    """Bytes of the address space that ``ulimit -v`` leaves."""
-    try:
-        import resource
-
-        most, _ = resource.getrlimit(resource.RLIMIT_AS)
-        pages = int((root / "proc/self/statm").read_text().split()[0])
-    except (ImportError, AttributeError, OSError, ValueError):
-        return
-    if most != resource.RLIM_INFINITY:
-        yield most - pages * os.sysconf("SC_PAGE_SIZE")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 SEEDS = 2**31 - 1  # seeds are below this number
@@ -22,14 +21,9 @@ def as_random_state(random_state: Any) -> Any:
     return check_random_state(random_state)
 
 
-def child_seeds(random_state: Any, count: int) -> NDArray[np.int64]:
-    """Draw integer seeds, (count,); the same ones for the same integer."""
-    return np.asarray(as_random_state(random_state).randint(SEEDS, size=count), dtype=np.int64)
-
-
 def child_seed(random_state: Any) -> int:
     """Draw one integer seed; the same one for the same integer."""
-    return int(child_seeds(random_state, 1)[0])
+    return int(as_random_state(random_state).randint(SEEDS))
 
 
 def fixed_seed(random_state: Any) -> int:

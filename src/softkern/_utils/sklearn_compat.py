@@ -4,28 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-__all__ = ["Estimator", "HasMethods", "Interval", "StrOptions", "check_columns"]
-
-
-class Estimator(BaseEstimator):  # type: ignore[misc]
-    """BaseEstimator with HTML of its own below scikit-learn's diagram in notebooks."""
-
-    def _fitted_html(self) -> str:
-        """Return the HTML to append, empty for an unfitted model."""
-        return ""
-
-    def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._fitted_html()
-
-    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._fitted_html()
-        return bundle
+__all__ = ["HasMethods", "Interval", "StrOptions", "check_columns"]
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:

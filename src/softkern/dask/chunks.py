@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,9 +36,9 @@ def map_rows(
     shape: dict[str, Any] = {"drop_axis": 1}
     if like.ndim == 2:
         shape = {"chunks": (X.chunks[0], (like.shape[1],))}
-    options = {"function": function, "numbered": numbered, **_broadcast_all(fixed)}
-    token = f"softkern-{name}"
-    return X.map_blocks(_apply_block, *others, token=token, meta=like, **shape, **options)
+    options = {"function": function, "numbered": numbered, "token": f"softkern-{name}", **shape}
+    options |= {key: broadcast(value) for key, value in fixed.items()}
+    return X.map_blocks(_apply_block, *others, meta=like, **options)
 
 
 def _apply_block(
@@ -60,10 +60,6 @@ def _apply_block(
     if numbered:
         fixed["number"] = chunk_rows(block_info)
     return function(X, *others, **fixed)
-
-
-def _broadcast_all(fixed: dict[str, Any]) -> dict[str, Any]:
-    return {name: broadcast(value) for name, value in fixed.items()}
 
 
 def chunk_rows(block_info: Any) -> NDArray[np.int64]:
@@ -117,48 +113,6 @@ class TableChunks:
         )
         return numbers, pd.concat(tables, ignore_index=True)
 
-    def map_rows(self, function: Callable[..., Array], like: Array, **fixed: Any) -> Any:
-        """Apply a function to every part, lazily. The result is a Dask array shaped like `like`."""
-        import dask.array as da
-        from dask import delayed
-
-        fixed = _broadcast_all(fixed)
-        arrays = [
-            da.from_delayed(delayed(function)(part, **fixed), (n, *like.shape[1:]), like.dtype)
-            for part, n in zip(self.parts, self.lengths, strict=True)
-        ]
-        return da.concatenate(arrays)
-
-
-def map_tables(
-    function: Callable[..., Any],
-    parts: Sequence[Sequence[Any]],
-    lengths: Sequence[int],
-    example: Sequence[Any],
-    **fixed: Any,
-) -> Any:
-    """Apply a function that returns a table to the lazy parts of its arguments, lazily.
-
-    The result is a Dask dataframe, indexed by row number. `lengths` are the rows of each part, and
-    `example` holds arguments of one row, which show the columns of the result.
-    """
-    import dask.dataframe as dd
-    from dask import delayed
-
-    like = function(*example, **fixed).iloc[:0]
-    starts = [int(start) for start in np.cumsum([0, *lengths])]
-    fixed = _broadcast_all(fixed)
-    tables = [
-        delayed(_numbered_table)(function, start, *values, **fixed)
-        for start, *values in zip(starts, *parts, strict=False)
-    ]
-    return dd.from_delayed(tables, meta=like, divisions=(*starts[:-1], starts[-1] - 1))
-
-
-def _numbered_table(function: Callable[..., Any], start: int, *values: Any, **fixed: Any) -> Any:
-    table = function(*values, **fixed)
-    return table.set_axis(np.arange(start, start + len(table)))
-
 
 # Methods of fitted models
 
@@ -197,12 +151,18 @@ def map_method(small: Any, method: str, X: Any, example: Any = None) -> Any:
 
     `example` is one row of a table.
     """
-    is_table = isinstance(X, TableChunks)
-    like = np.asarray(getattr(small, method)(example if is_table else small.support_vectors_[:1]))
-    if is_table:
-        return X.map_rows(_call, like[:0], model=small, method=method)
-    name = method.replace("_", "-")
-    return map_rows(_call, X, name=name, like=like[:0], model=small, method=method)
+    import dask.array as da
+    from dask import delayed
+
+    if not isinstance(X, TableChunks):
+        name, like = method.replace("_", "-"), _call(small.support_vectors_[:1], small, method)
+        return map_rows(_call, X, name=name, like=like[:0], model=small, method=method)
+    like, call, model = _call(example, small, method), delayed(_call), broadcast(small)
+    arrays = [
+        da.from_delayed(call(part, model, method), (n, *like.shape[1:]), like.dtype)
+        for part, n in zip(X.parts, X.lengths, strict=True)
+    ]
+    return da.concatenate(arrays)
 
 
 def _call(X: Array, model: Any, method: str) -> Array:

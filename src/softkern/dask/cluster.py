@@ -106,14 +106,11 @@ def cluster_watchdog() -> Iterator[None]:
     Tasks are not fused: persisted chunks keep the names of the tasks that made them, and Dask warns
     of deadlocks when the same name later means tasks that were fused differently.
     """
-    client = _client()
-    if client is None:
-        yield
-        return
     import dask
     from dask.base import get_scheduler
 
-    if isinstance(get_scheduler(), _WatchedScheduler):
+    client = _client()
+    if client is None or isinstance(get_scheduler(), _WatchedScheduler):
         yield
         return
     watched = _WatchedScheduler(client)

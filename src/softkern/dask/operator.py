@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,21 +38,19 @@ Local = Callable[[Any], KernelOperator]
 class DistributedOperator(KernelOperator):
     """Exact products over all pairs of rows, chunk by chunk.
 
-    `local` makes the operator over the rows of one block, and by default also `sample`, the one
-    over the subsample.
+    `local` makes the operator over the rows of one block. `sample` is that over the subsample.
     """
 
     engine: ClassVar[str] = "distributed"
 
     def __init__(
-        self, kernel: Kernel, rows: ChunkedRows, local: Local, sample: KernelOperator | None = None
+        self, kernel: Kernel, rows: ChunkedRows, local: Local, sample: KernelOperator
     ) -> None:
         self.kernel, self.rows, self.X, self.local = kernel, rows, rows.X, local
         self.dtype, self.shape = rows.X.dtype, (rows.X.shape[0], rows.X.shape[0])
         self.features = None  # distances follow from products
         kernel.check(rows.subsample.X)
-        self.sample = local(rows.subsample.X) if sample is None else sample
-        self.approximation_error = self.sample.approximation_error
+        self.sample, self.approximation_error = sample, sample.approximation_error
 
     def _product(self, A: Any) -> Any:
         """Multiply every chunk with all others. It starts at once, while A is persisted."""
@@ -71,15 +69,12 @@ class DistributedOperator(KernelOperator):
             products.append(da.from_delayed(total, (size, A.shape[1]), dtype=self.dtype))
         return persist(da.concatenate(products))
 
-    def _cross_product(self, X_new: Any, A: Any) -> Any:
-        return self._sums_at(X_new, A).astype(self.dtype)
-
-    def _sums_at(self, points: Any, A: Any) -> Array:
-        """Σ K(points, X_b) A_b over all chunks, (m, c), summed on the workers in float64."""
+    def _cross_product(self, X_new: Any, A: Any) -> Array:
+        """Σ K(X_new, X_b) A_b over all chunks, (m, c), summed on the workers in float64."""
         from dask import delayed
 
         multiply, local = delayed(_multiply_chunks), broadcast(self.local)
-        points = broadcast(points)
+        points = broadcast(X_new)
         pairs = zip(self.X.to_delayed().ravel(), A.to_delayed().ravel(), strict=True)
         parts = [multiply(local, points, [block], [part], None) for block, part in pairs]
         add = partial(np.sum, axis=0, dtype=np.float64)
@@ -164,21 +159,17 @@ class DistributedNystroem(DistributedOperator):
         sample = rows.subsample
         self.landmarks = sample.rows[factor.landmarks]  # row numbers, (m,)
         self._points, self._lower = sample.X[factor.landmarks], factor.lower
+        self._support = broadcast(local(self._points))  # sent to every worker once
         self._last: tuple[str, Array] = ("", np.empty(0))  # name of the last A, and its result
 
     def on_landmarks(self, A: Any) -> Array:
         """Coefficients on the landmarks, (m, c), of the centers nearest to those of A (n, c)."""
         A = self._check_columns(A)[0]
         if self._last[0] != A.name:
-            sums = self._sums_at(self._points, A)
+            sums = self._cross_product(self._points, A)
             weights = cho_solve((self._lower, True), sums, check_finite=False)
             self._last = A.name, np.asarray(weights)
         return self._last[1]
-
-    @cached_property
-    def _support(self) -> Any:
-        """The operator over the landmarks, sent to every worker once."""
-        return broadcast(self.local(self._points))
 
     def _product(self, A: Any) -> Any:
         return self.geometry(A).product

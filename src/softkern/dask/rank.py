@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.dask.chunks import TableChunks, map_tables
-from softkern.dask.cluster import compute
+from softkern.dask.chunks import TableChunks
+from softkern.dask.cluster import broadcast, compute
 from softkern.dask.rows import row_chunks
 from softkern.ranking.table import PARTS, RANKS, SCORES, Ranker, to_arrays
 
@@ -22,6 +22,9 @@ class RankedChunks(NamedTuple):
 
 def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> RankedChunks:
     """Rank the rows of X, or the training rows for None, with the options of `Ranker`."""
+    import dask.dataframe as dd
+    from dask import delayed
+
     small = model.without_rows() if hasattr(model, "without_rows") else model
     ranker = Ranker(small, **options)
     if X is None:
@@ -29,15 +32,17 @@ def rank_chunks(model: Any, X: Any, n_top: int, options: dict[str, Any]) -> Rank
         lengths = model.outlier_scores_.chunks[0]
         parts = [[None] * len(lengths) if part is None else _blocks(part) for part in columns]
         example = [None if part is None else _example(part) for part in columns]
-        table = map_tables(_rank_scored, parts, lengths, example, ranker=ranker)
     elif getattr(model, "preparation_", None) is not None:
         chunks = TableChunks.of(X)
-        example = [chunks.sample(1)[1]]
-        table = map_tables(_rank_new, [chunks.parts], chunks.lengths, example, ranker=ranker)
+        lengths, parts, example = chunks.lengths, [chunks.parts], [chunks.sample(1)[1]]
     else:
         X = row_chunks(X)
-        table = map_tables(_rank_new, [_blocks(X)], X.chunks[0], [_example(X)], ranker=ranker)
-    table = table.drop(columns=list(RANKS))
+        lengths, parts, example = X.chunks[0], [_blocks(X)], [_example(X)]
+    like = _rank_chunk(ranker, 0, *example).iloc[:0]
+    starts = np.cumsum([0, *lengths]).tolist()
+    rank, sent = delayed(_rank_chunk), broadcast(ranker)
+    tables = [rank(sent, *values) for values in zip(starts[:-1], *parts, strict=True)]
+    table = dd.from_delayed(tables, meta=like, divisions=(*starts[:-1], starts[-1] - 1))
     return RankedChunks(_top_rows(table, n_top), table)
 
 
@@ -49,12 +54,15 @@ def _example(array: Any) -> Array:
     return np.zeros((1, *array.shape[1:]), array.dtype)
 
 
-def _rank_scored(*columns: Any, ranker: Ranker) -> Any:
-    return ranker.table(to_arrays(ranker._model, *columns))
+def _rank_chunk(ranker: Ranker, start: int, *data: Any) -> Any:
+    """Rank the rows of a chunk from its data, or from the `PARTS` of their scores.
 
-
-def _rank_new(X: Any, ranker: Ranker) -> Any:
-    return ranker.table(ranker.score_points(X))
+    The first has the row number `start`. Ranks within a chunk mean nothing, and are left out.
+    """
+    is_scored = len(data) == len(PARTS)
+    points = to_arrays(ranker._model, *data) if is_scored else ranker.score_points(*data)
+    table = ranker.table(points).drop(columns=list(RANKS))
+    return table.set_axis(np.arange(start, start + len(table)))
 
 
 def _top_rows(table: Any, size: int) -> Any:

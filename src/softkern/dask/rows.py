@@ -20,7 +20,7 @@ from softkern._utils.arrays import is_dask
 from softkern._utils.typing import Array
 from softkern.dask.cluster import merge_parts
 from softkern.exceptions import DataError
-from softkern.rows import LARGEST_COUNT, LEAST_SHARE, number_uniforms
+from softkern.rows import LARGEST_COUNT, LEAST_SHARE, key_uniforms
 
 SUBSAMPLE_ROWS = 20_000
 MERGED_PARTS = 4  # that one task merges
@@ -53,10 +53,17 @@ class ChunkedRows:
     ) -> ChunkedRows:
         """Check all rows and draw a subsample of at most `size`."""
         import dask.array as da
+        from dask import delayed
 
         X = row_chunks(X)
         weight = _weights(sample_weight, X)
-        summary = _summarize(X, weight, size + 1, seed)
+        starts = np.cumsum([0, *X.chunks[0]]).tolist()
+        pairs = zip(X.to_delayed().ravel(), weight.to_delayed().ravel(), strict=True)
+        parts = [
+            delayed(summarize_chunk)(block, weights, k, starts[k], size + 1, seed)
+            for k, (block, weights) in enumerate(pairs)
+        ]
+        summary = merge_parts(parts, partial(merge_summaries, size=size + 1), MERGED_PARTS)
         if summary.fault is not None:
             raise DataError(summary.fault)
         if not summary.largest > 0:
@@ -152,19 +159,6 @@ class ChunkSummary(NamedTuple):
     drawn: Drawn  # of highest priority
 
 
-def _summarize(X: Any, weight: Any, size: int, seed: int) -> ChunkSummary:
-    """Summarize all chunks on the workers, and merge the summaries there."""
-    from dask import delayed
-
-    starts = np.concatenate([[0], np.cumsum(X.chunks[0])])
-    pairs = zip(X.to_delayed().ravel(), weight.to_delayed().ravel(), strict=True)
-    parts = [
-        delayed(summarize_chunk)(block, weights, k, int(starts[k]), size, seed)
-        for k, (block, weights) in enumerate(pairs)
-    ]
-    return merge_parts(parts, partial(merge_summaries, size=size), MERGED_PARTS)
-
-
 def summarize_chunk(
     X: Array, weight: Array, chunk: int, start: int, size: int, seed: int
 ) -> ChunkSummary:
@@ -173,7 +167,7 @@ def summarize_chunk(
     with np.errstate(invalid="ignore"):
         present = np.flatnonzero(weight > 0)
         rows = (start + present).astype(np.int64)
-        priority = np.log(weight[present]) - np.log(number_uniforms(rows, seed))
+        priority = np.log(weight[present]) - np.log(key_uniforms(rows, seed))
     drawn = Drawn(rows, X[present], weight[present], priority).highest(size)
     return ChunkSummary(fault, X.min(axis=0), X.max(axis=0), float(weight.max()), drawn)
 

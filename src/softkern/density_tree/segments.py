@@ -18,9 +18,7 @@ from softkern._utils.neighbors import k_nearest
 from softkern._utils.progress import stage
 from softkern._utils.threads import available_threads
 from softkern._utils.typing import Array
-from softkern.density_tree._branches import united
-from softkern.density_tree.layout import components, flatten
-from softkern.density_tree.tree import maximum_spanning_tree
+from softkern.density_tree.layout import components, flatten, maximum_spanning_tree, united
 from softkern.rows import row_slices
 
 NEIGHBORS = 10
@@ -176,7 +174,7 @@ def spanning_segments(
     """
     if counts.sum() * len(X) <= FEW_VALUES:
         segments = measure_segments(X, pairs, counts, level, evaluate)
-        return segments[maximum_spanning_tree(len(X), pairs, segments.level)]
+        return segments[maximum_spanning_tree(len(X), pairs, segments.level)[0]]
     if screen is None:
         segments, is_open = _middles(X, pairs, counts, level, evaluate), counts > 1
     else:

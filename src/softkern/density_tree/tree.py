@@ -24,8 +24,13 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from softkern._utils.typing import Array
-from softkern.density_tree._branches import best_scores, highest, sums, united
-from softkern.density_tree.layout import components
+from softkern.density_tree.layout import (
+    best_scores,
+    components,
+    highest,
+    maximum_spanning_tree,
+    sums,
+)
 from softkern.rows import lower_quantile, number_by_mass
 
 if TYPE_CHECKING:
@@ -114,9 +119,8 @@ class AlphaTree:
         saddles = np.asarray(saddles, dtype=np.float64)
         # Where memberships saturate far from all data, the density still separates saddles.
         order_by = saddles if evidence is None else evidence.saddle_density
-        kept = maximum_spanning_tree(n, edges, order_by)
+        kept, merged = maximum_spanning_tree(n, edges, order_by)
         self.edges, self.saddles = edges[kept], saddles[kept]
-        merged = united(n, self.edges)[1]
         self.masses = sums(merged, self.weight)[merged]
         self.peaks = self.heights[highest(merged, self.heights)[merged]]
         self.significance = np.full(len(kept), np.nan)
@@ -188,12 +192,6 @@ class AlphaTree:
             columns[f"larger_{name}"] = np.take_along_axis(values, larger, axis=1)[:, 0]
             columns[f"smaller_{name}"] = np.take_along_axis(values, 1 - larger, axis=1)[:, 0]
         return pd.DataFrame({**columns, "significance": self.significance})
-
-
-def maximum_spanning_tree(n: int, edges: Array, weight: Array) -> NDArray[np.intp]:
-    """Numbers of the edges of a maximum spanning tree (or forest), highest weight first."""
-    order = np.argsort(-np.asarray(weight), kind="stable")
-    return np.asarray(order[united(n, edges[order])[0]])
 
 
 def drop_small(labels: Array, mass: Array) -> NDArray[np.int64]:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from array_api_compat import array_namespace, device, is_array_api_obj
+from array_api_compat import is_array_api_obj
 from sklearn import get_config
 
-from softkern._utils.arrays import is_dask, on_host
+from softkern._utils.arrays import is_dask, like, on_host
 
 
 def to_host(X: Any) -> Any:
@@ -38,6 +38,6 @@ def dispatch_arrays(method: Callable[..., Any]) -> Any:
         result = method(self, values, *arguments, **options)
         if values is X or not get_config()["array_api_dispatch"]:
             return result
-        return array_namespace(X).asarray(result, device=device(X))
+        return like(result, X)
 
     return dispatched

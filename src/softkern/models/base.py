@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
+from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softkern._utils.arrays import is_dask
 from softkern._utils.random import fixed_seed
-from softkern._utils.sklearn_compat import Estimator
 from softkern._utils.typing import Array
 from softkern.models._array_dispatch import dispatch_arrays, to_host
 from softkern.models.checks import check_scales
@@ -53,7 +53,7 @@ FIT_ATTRIBUTES: dict[str, Spec] = {
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SoftModel(Estimator, ABC):
+class SoftModel(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of all estimators. See the module's docstring.
 
     Parameters are the fields of a dataclass, which generates the constructor. Subclasses add their
@@ -249,8 +249,14 @@ class SoftModel(Estimator, ABC):
 
     # Notebooks, and copies
 
-    def _fitted_html(self) -> str:
-        return fitted_html(self)
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + fitted_html(self)
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] += fitted_html(self)
+        return bundle
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = str(super().__repr__(N_CHAR_MAX))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from softkern._utils.arrays import column_sums, on_host, take_last
+from softkern._utils.arrays import moved, on_host, take_last, weighted_sum
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import CollapseWarning, warn
@@ -180,8 +180,8 @@ history_
                 break
         assert best is not None
         if isinstance(self.init, str):  # given clusters keep their order
-            mass = on_host(column_sums(hard(best.memberships), weight))
-            best = take_last(best, order_by_mass(mass, best.geometry.norms))
+            mass = on_host(weighted_sum(hard(best.memberships), weight))
+            best = moved(best, take_last, order_by_mass(mass, best.geometry.norms))
         final: Any = best.rule.memberships
         self.eta_ = final.eta
         self.eta_scale_ = float(final.eta_scale)
@@ -239,5 +239,5 @@ def _merge_coinciding(solution: Solution) -> Solution:
         if not is_same[k, distinct].any():
             distinct.append(k)
     if len(distinct) < len(gaps):
-        solution = take_last(solution, np.array(distinct))
+        solution = moved(solution, take_last, np.array(distinct))
     return solution

@@ -30,7 +30,7 @@ class Fuzzy:
         """Return U, masses and the objective Σ w u^m D²."""
         memberships = fuzzy(geometry.distances, self.m)
         power = memberships**self.m
-        objective = weighted_sum(row_sums(power, geometry.distances), weight)
+        objective = float(weighted_sum(row_sums(power, geometry.distances), weight))
         mass = _mass(self.m, power, geometry.distances, weight)
         return Evaluation(memberships, mass, objective, self)
 
@@ -58,7 +58,7 @@ class OutlierFuzzy:
         power = memberships**self.m
         spread = row_sums(power, geometry.distances)
         w, _, _ = outlier_weights(spread, self.q, self.total, weight)
-        objective = weighted_sum(spread / w**self.q, weight)
+        objective = float(weighted_sum(spread / w**self.q, weight))
         if self.plain:
             mass = mass_of_logs(log_fuzzy(geometry.distances, self.m), weight)
         else:  # in units of the smallest w, to avoid overflow

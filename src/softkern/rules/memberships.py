@@ -7,16 +7,9 @@ underflow. The rules of the loop are built from them.
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import device, is_numpy_array
+from array_api_compat import device, is_dask_array, is_numpy_array
 
-from softkern._utils.arrays import (
-    BLOCK_ROWS,
-    namespace,
-    row_max,
-    row_min,
-    row_sums,
-    rowwise,
-)
+from softkern._utils.arrays import BLOCK_ROWS, chunkwise, namespace, row_max, row_min, row_sums
 from softkern._utils.typing import AnyArray
 
 OVERLAP_DECAY = 4.0  # −log of the overlap at the own center; halfway to another it is zero
@@ -24,12 +17,13 @@ ROUNDING = 1e3  # relative rounding error of energies, in units of eps
 LARGEST_PART = 1e6  # largest 1 / w^q of a point, relative to that of the mean weight
 
 
-@rowwise
 def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """Return u ∝ D²^(−1/(m−1)), with rows that sum to one.
 
     A point that lies on centers is a member of these clusters only.
     """
+    if is_dask_array(distances):
+        return chunkwise(fuzzy, distances, m)
     xp, nearest = namespace(distances), row_min(distances)  # (n, 1)
     # whether no point lies on a center; lazy arrays and devices would have to wait for this
     is_off = is_numpy_array(nearest) and bool((nearest > 0).all())
@@ -42,9 +36,10 @@ def fuzzy(distances: AnyArray, m: float) -> AnyArray:
     return share
 
 
-@rowwise
 def log_fuzzy(distances: AnyArray, m: float) -> AnyArray:
     """Return the logarithm of `fuzzy`, which does not underflow for m near one."""
+    if is_dask_array(distances):
+        return chunkwise(log_fuzzy, distances, m)
     xp, nearest = namespace(distances), row_min(distances)  # (n, 1)
     is_off = is_numpy_array(nearest) and bool((nearest > 0).all())
     logs = xp.log(distances if is_off else xp.where(distances > 0, distances, 1.0))

@@ -14,15 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from softkern._utils.arrays import (
-    column_sums,
-    like,
-    namespace,
-    on_host,
-    row_max,
-    row_sums,
-    weighted_sum,
-)
+from softkern._utils.arrays import like, namespace, on_host, row_max, row_sums, weighted_sum
 from softkern._utils.typing import AnyArray, Array
 from softkern.rules.base import Centers, Evaluation, Geometry
 from softkern.rules.memberships import hard, log_total
@@ -78,7 +70,7 @@ class Mixture:
         joint = self._joint(geometry, centers)
         total = log_total(joint)
         memberships = namespace(joint).exp(joint - total[:, None])
-        objective = -weighted_sum(total, weight)
+        objective = -float(weighted_sum(total, weight))
         return Evaluation(memberships, weight[:, None] * memberships, objective, self)
 
     def log_memberships(self, geometry: Geometry, centers: Centers) -> AnyArray:
@@ -109,8 +101,8 @@ class Hard:
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """Return one-hot U, masses and the objective Σ w D² to the own center."""
         memberships = self._nearest(geometry, centers)
-        objective = weighted_sum(row_sums(memberships, geometry.distances), weight)
-        empty = np.flatnonzero(on_host(column_sums(memberships, weight)) <= 0)
+        objective = float(weighted_sum(row_sums(memberships, geometry.distances), weight))
+        empty = np.flatnonzero(on_host(weighted_sum(memberships, weight)) <= 0)
         following, seeded = self, memberships
         if empty.size:
             distances, before = on_host(geometry.distances), on_host(memberships)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from softkern._utils.arrays import column_sums, namespace
+from softkern._utils.arrays import namespace, weighted_sum
 from softkern._utils.typing import AnyArray
 from softkern.rules.base import Centers, Evaluation, Geometry
 from softkern.rules.centers import mass_of_logs
@@ -27,7 +27,7 @@ class Possibilistic:
         xp = namespace(geometry.distances)
         logs = self.log_memberships(geometry)
         memberships = xp.exp(logs)
-        objective = -float(xp.sum(self.eta * column_sums(memberships, weight)))
+        objective = -float(xp.sum(self.eta * weighted_sum(memberships, weight)))
         following = self
         if self.update_eta:
             following = self._update(geometry.distances, memberships, weight)
@@ -55,7 +55,7 @@ class Possibilistic:
 
 def estimate_eta(distances: AnyArray, memberships: Any, weight: AnyArray, scale: float) -> AnyArray:
     """Return η = γ Σ w u D² / Σ w u, (c,), eq. 17 of the 2010 paper, and zero without members."""
-    total = column_sums(memberships, weight)
+    total = weighted_sum(memberships, weight)
     xp = namespace(total)
     total = xp.where(total > 0, total, xp.ones_like(total))
-    return scale * column_sums(memberships * distances, weight) / total
+    return scale * weighted_sum(memberships * distances, weight) / total

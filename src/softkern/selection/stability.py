@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-from softkern._utils.random import child_seeds
+from softkern._utils.random import SEEDS, as_random_state
 
 Scoring = Callable[[Any, Any], Any]
 Scores = NDArray[np.float64]
@@ -127,7 +127,7 @@ def stability_score(
         _check_share(share, n)
     draws = Parallel(n_jobs=n_jobs)(
         delayed(_draw)(detector, X, n, shares, scoring or _default_scores, int(seed))
-        for seed in child_seeds(random_state, n_draws)
+        for seed in as_random_state(random_state).randint(SEEDS, size=n_draws)
     )
     results = [
         StabilityResult(scores, float(share), round(share * (n - n // 2)))

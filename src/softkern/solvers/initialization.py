@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from softkern._utils.arrays import take_last
+from softkern._utils.arrays import moved, take_last
 from softkern._utils.random import child_seed
 from softkern._utils.typing import Array
 from softkern.operators.base import KernelOperator
@@ -204,5 +204,5 @@ def sort_by_mass(solution: Solution, weight: Array) -> Solution:
     """Sort clusters by decreasing mass, so that their order does not depend on the start."""
     mass = weight @ solution.memberships
     order = order_by_mass(mass, solution.geometry.norms, SAME_SIZE)
-    in_order: Solution = take_last(solution, order)
+    in_order: Solution = moved(solution, take_last, order)
     return in_order
