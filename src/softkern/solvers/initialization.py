@@ -27,7 +27,7 @@ from softkern.operators.base import KernelOperator
 from softkern.rows import order_by_mass, row_slices
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
 from softkern.solvers.alternate import alternate, alternate_all
 from softkern.solvers.steps import Solution
@@ -152,7 +152,7 @@ def hard_rule(operator: KernelOperator, formulation: Formulation = FORMULATIONS[
 
 def best_fuzzy(
     operator: KernelOperator,
-    memberships: Fuzzy | OutlierFuzzy,
+    memberships: Fuzzy,
     weight: Array,
     n_clusters: int,
     *,

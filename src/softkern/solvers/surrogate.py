@@ -41,10 +41,11 @@ def make_driver(
     **options: Any,
 ) -> Steps:
     """Choose the steps of a run: sweeps or low-rank acceleration where they apply."""
-    is_fuzzy = isinstance(rule.memberships, Fuzzy) and isinstance(rule.centers, Mean)
-    features = operator.features
+    features, memberships = operator.features, rule.memberships
+    is_fuzzy = isinstance(memberships, Fuzzy) and memberships.q == 0
     is_in_memory = features is not None and isinstance(features.points, np.ndarray)
-    if is_fuzzy and is_in_memory and not options.get("cycles"):
+    is_mean = isinstance(rule.centers, Mean)
+    if is_fuzzy and is_mean and is_in_memory and not options.get("cycles"):
         return Sweeps(operator, rule, centers, weight, **options)
     if operator.surrogate is not None:
         return SurrogateSteps(operator, rule, centers, weight, **options)
