@@ -210,7 +210,8 @@ class _Problem:
         rows = np.arange(0, n, max(1, -(-n // SAMPLE)))
         if n <= 2 * SAMPLE or ((self.weights[rows] > 0).sum(axis=0) < SMALLEST_SET // 2).any():
             return self.multiply(self.weights / self.weights.sum(axis=0))
-        K, shift = self._kernel_values(rows), self.shift[rows, 0]
+        K = np.ascontiguousarray(self.operator.entries(rows, rows), dtype=np.float64)
+        shift = self.shift[rows, 0]
         # the sample has the weight of all points
         weights = self.weights[rows] * (self.weights.sum(axis=0) / self.weights[rows].sum(axis=0))
         alpha = weights / weights.sum(axis=0)
@@ -254,11 +255,8 @@ class _Problem:
         # with many free points moves are expensive, and later sets move them again
         share = 0.1 if most > SAMPLE else 0.01
         tolerance = max(0.5 * limit, share * (high - low))
-        K = self._kernel_values(index)
+        K = np.ascontiguousarray(self.operator.entries(index, index), dtype=np.float64)
         return index, solve_set(K, values[index], alpha[index], weights[index], tolerance)
-
-    def _kernel_values(self, rows: Array) -> Array:
-        return np.ascontiguousarray(self.operator.entries(rows, rows), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -281,6 +279,12 @@ class OneClassCenters:
         if lost.any() and last is not None:
             mass = np.where(lost, last.weights, mass)
             sums = mass.sum(axis=0, dtype=np.float64)
+        tol = self.tol
+        if self.is_rough and last is not None:  # loose while the masses change much
+            change = float(np.abs(mass - last.weights).sum(dtype=np.float64))
+            tol = max(tol, FINER * change / float(mass.sum(dtype=np.float64)))
+        elif self.is_rough:
+            tol = max(tol, FIRST_TOL)
         solution = solve_dual(
             self.operator,
             mass / sums / self.nu,  # with these weights α sums to one
@@ -288,7 +292,7 @@ class OneClassCenters:
             formulation=self.formulation,
             start=None if last is None else last.solution,
             correction=self.correction,
-            tol=self._tolerance(mass, last),
+            tol=tol,
         )
         return self._centers_of(solution, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
 
@@ -309,10 +313,6 @@ class OneClassCenters:
         sums = np.asarray(margins.totals) / self.nu
         return self._centers_of(solution, margins.weights, sums, centers.shares)
 
-    def error(self, centers: Centers) -> float:
-        """Return the largest gap of the duals."""
-        return float(centers.margins.solution.gap.max())
-
     def _centers_of(
         self, solution: DualSolution, mass: Array, sums: Array, shares: AnyArray
     ) -> Centers:
@@ -322,12 +322,3 @@ class OneClassCenters:
         coefficients = solution.coefficients.astype(mass.dtype, copy=False)
         product = solution.product.astype(mass.dtype, copy=False)
         return Centers(coefficients, product, shares, margins)
-
-    def _tolerance(self, mass: Array, last: Margins | None) -> float:
-        """Return the tolerance of the duals, which is loose while masses change much."""
-        if not self.is_rough:
-            return self.tol
-        if last is None:
-            return max(self.tol, FIRST_TOL)
-        change = float(np.abs(mass - last.weights).sum(dtype=np.float64))
-        return max(self.tol, FINER * change / float(mass.sum(dtype=np.float64)))

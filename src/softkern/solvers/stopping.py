@@ -75,8 +75,10 @@ class CycleWatch:
         """Return the number of steps since the mark if this is the marked state, else zero."""
         if self.mark is not None:
             self.age += 1
-            change = self._gap(state, self.last)
-            if self.age > 1 and self._gap(state, self.mark) <= SAME_STATE * change:
+            new, xp = state.memberships, namespace(state.memberships)
+            both = (column_changes(new, old, self.weight) for old in (self.last, self.mark))
+            change, gap = (float(xp.sum(changes)) for changes in both)
+            if self.age > 1 and gap <= SAME_STATE * change:
                 self.best = min(self.best, state, key=lambda one: one.objective)
                 return self.age
         if self.mark is None or self.age == self.reach:
@@ -85,10 +87,6 @@ class CycleWatch:
             self.best = state
         self.last = state.memberships
         return 0
-
-    def _gap(self, state: Any, other: Any) -> float:
-        changes = column_changes(state.memberships, other, self.weight)
-        return float(namespace(changes).sum(changes))
 
 
 @contextmanager
