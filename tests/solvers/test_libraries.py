@@ -15,7 +15,7 @@ from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
-from softkern.solvers.stopping import STOPPING, CycleWatch, Step, measured_change
+from softkern.solvers.steps import STOPPING, CycleWatch, Step, measured_change
 
 X = make_blobs(60, 2, centers=[[0, 0], [5, 5]], random_state=0)[0]
 WEIGHT = np.random.default_rng(0).integers(1, 3, 60).astype(float)

@@ -31,7 +31,7 @@ from softkern.models.state_schema import Floats, Indices, Pair, Spec
 from softkern.operators.base import CrossOperator, Geometry, KernelOperator
 from softkern.planning import Plan, plan
 from softkern.rows import Rows
-from softkern.solvers.stopping import STOPPING
+from softkern.solvers.steps import STOPPING
 
 __all__ = ["SUPPORT", "UNKNOWN_LENGTHS", "KernelModel", "KernelScores"]
 

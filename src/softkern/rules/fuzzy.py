@@ -40,7 +40,7 @@ class Fuzzy:
             spread = spread / w**self.q
             # in units of the smallest w, to avoid overflow
             parts = weight * (namespace(w).min(w) / w) ** self.q
-        objective = weighted_sum(spread, weight)
+        objective = float(weighted_sum(spread, weight))
         # ratios of distances are at least about eps, so that u^m is at least eps^(m/(m−1))
         limits = namespace(mass).finfo(mass.dtype)
         digits, reach = -np.log(float(limits.eps)), -np.log(float(limits.smallest_normal))

@@ -20,8 +20,7 @@ from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.solvers.dual import OneClassCenters
-from softkern.solvers.steps import Steps
-from softkern.solvers.stopping import Step, measured_change
+from softkern.solvers.steps import Step, Steps, measured_change
 from softkern.solvers.sweeps import Sweeps
 
 PROGRESS = 0.5  # of the last change: an exact step above it shows that K̃ is of no use

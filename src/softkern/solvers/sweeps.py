@@ -18,8 +18,7 @@ from softkern._utils.typing import Array
 from softkern.rows import row_slices
 from softkern.rules.base import Centers, Evaluation
 from softkern.rules.fuzzy import Fuzzy, fuzzy_rows
-from softkern.solvers.steps import Solution, Steps
-from softkern.solvers.stopping import Step
+from softkern.solvers.steps import Solution, Step, Steps
 
 BLOCK_VALUES = 2**16  # values per array of a block, which fits into the cache
 
