@@ -143,11 +143,7 @@ def hard_rule(operator: KernelOperator, formulation: Formulation = FORMULATIONS[
     if formulation.needs_lengths:  # a squared distance contains the product twice
         error = 2 * error if operator.features is None else SAME_DISTANCE * operator.distance_error
     nothing = SAME_POINT * operator.distance_error
-
-    def copies(row: int) -> Array:
-        return np.asarray(operator.distances_to_rows([row])[:, 0] <= nothing)
-
-    return Hard(formulation, error, copies, nothing)
+    return Hard(formulation, error, operator.distances_to_rows, nothing)
 
 
 def best_fuzzy(
