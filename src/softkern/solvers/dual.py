@@ -316,9 +316,10 @@ class OneClassCenters:
     def _centers_of(
         self, solution: DualSolution, mass: Array, sums: Array, shares: AnyArray
     ) -> Centers:
-        parts = (solution.rho, solution.squared_radius, self.nu * sums)
-        rho, squared_radius, totals = (part.astype(mass.dtype) for part in parts)
+        dtype = mass.dtype
+        rho, squared_radius = solution.rho.astype(dtype), solution.squared_radius.astype(dtype)
+        totals = (self.nu * sums).astype(dtype)
         margins = Margins(rho, squared_radius, totals, mass, solution)
-        coefficients = solution.coefficients.astype(mass.dtype, copy=False)
-        product = solution.product.astype(mass.dtype, copy=False)
+        coefficients = solution.coefficients.astype(dtype, copy=False)
+        product = solution.product.astype(dtype, copy=False)
         return Centers(coefficients, product, shares, margins)

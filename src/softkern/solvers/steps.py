@@ -52,7 +52,6 @@ class Step:
     # Weighted sums of absolute changes of memberships, (c,); None in the first step
     changes: AnyArray | None
     tops: AnyArray  # largest membership of every cluster, (c,)
-    low_rank_steps: int = 0  # since the last exact step
 
 
 def measured_change(step: Step, objectives: Sequence[float], total: float, stopping: str) -> float:
@@ -100,6 +99,7 @@ class Steps:
         self.total_weight = float(namespace(self.weight).sum(self.weight))
         self.history: dict[str, list[float]] = {"objective": [], "change": [], "low_rank_steps": []}
         self.n_iter, self.cycle, self.change = 0, 0, float("inf")
+        self.low_rank_steps = 0  # since the last exact step
         self.converged = self.is_done = False
 
     def turn(self) -> None:
@@ -116,7 +116,7 @@ class Steps:
         objectives.append(step.objective)
         self.change = measured_change(step, objectives, self.total_weight, self.stopping)
         self.history["change"].append(self.change)
-        self.history["low_rank_steps"].append(step.low_rank_steps)
+        self.history["low_rank_steps"].append(self.low_rank_steps)
         self.converged = self.change <= self.tol
         if self.watch is not None and not self.converged:
             self.cycle = self.watch.period(self.solution())
@@ -181,8 +181,8 @@ class CycleWatch:
         if self.mark is not None:
             self.age += 1
             new, xp = state.memberships, namespace(state.memberships)
-            both = (column_changes(new, old, self.weight) for old in (self.last, self.mark))
-            change, gap = (float(xp.sum(changes)) for changes in both)
+            change = float(xp.sum(column_changes(new, self.last, self.weight)))
+            gap = float(xp.sum(column_changes(new, self.mark, self.weight)))
             if self.age > 1 and gap <= SAME_STATE * change:
                 self.best = min(self.best, state, key=lambda one: one.objective)
                 return self.age

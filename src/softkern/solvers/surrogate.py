@@ -59,7 +59,6 @@ class SurrogateSteps(Steps):
         self.surrogate, centers = self.operator.surrogate, self.rule.centers
         # duals compute products themselves, means do not
         self.exact = centers if isinstance(centers, OneClassCenters) else None
-        self.low_rank_steps = 0
         self.correction: AnyArray | None = None  # K A₀ − K̃ A₀
         self.is_rough = True  # whether the next exact step has centers computed with K̃
         self.moved = float("inf")  # mean change of memberships in the last exact step
@@ -67,7 +66,7 @@ class SurrogateSteps(Steps):
         self._run_surrogate(FIRST_CHANGE)
 
     def step(self) -> Step:
-        """Take one exact step, and report how many surrogate steps led to it."""
+        """Take one exact step."""
         if self.exact is not None:
             self.rule = replace(self.rule, centers=self.exact)
         if self.is_rough:
@@ -75,7 +74,6 @@ class SurrogateSteps(Steps):
             if self.exact is not None:
                 self.centers = self.exact.with_product(self.centers, self.geometry.product)
         step = super().step()
-        low_rank_steps, self.low_rank_steps = self.low_rank_steps, 0
         before, self.moved = self.moved, measured_change(step, (), 1.0, "sum") / self.total_weight
         error_before = self.error
         self.error = 0.0 if self.exact is None else float(self.centers.margins.solution.gap.max())
@@ -84,11 +82,12 @@ class SurrogateSteps(Steps):
             step = replace(step, changes=None)
             makes_progress &= self.error <= PROGRESS * error_before
         self.is_rough = makes_progress
-        return replace(step, low_rank_steps=low_rank_steps)
+        return step
 
     def advance(self) -> None:
         """Continue on the surrogate; by a plain step where the last one made no progress."""
         assert self.geometry is not None
+        self.low_rank_steps = 0
         if not self.is_rough:
             super().advance()
             return
