@@ -75,13 +75,12 @@ def progress_bar(
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    text = TextColumn("{task.description} · iteration {task.fields[iteration]}/{task.total}")
+    text = TextColumn("{task.description} · iteration {task.completed}/{task.total}")
     value = TextColumn(f"{measure} {{task.fields[value]:.1e}}, goal {{task.fields[goal]:.1e}}")
     with Progress(text, BarColumn(), value, TimeElapsedColumn()) as progress:
-        fields: dict[str, Any] = {"iteration": 0, "value": float("inf"), "goal": goal}
-        task = progress.add_task(description, total=total, **fields)
+        task = progress.add_task(description, total=total, value=float("inf"), goal=goal)
 
         def report(iteration: int, value: float) -> None:
-            progress.update(task, completed=iteration, iteration=iteration, value=value)
+            progress.update(task, completed=iteration, value=value)
 
         yield report
