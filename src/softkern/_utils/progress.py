@@ -2,6 +2,7 @@
 
 Long computations name their stages (`stage`). A caller that wants to show them, such as the
 command line, sets a listener (`progress_listener`). Without one a stage costs next to nothing.
+Iterative methods with ``verbose=True`` show a bar (`progress_bar`).
 """
 
 from __future__ import annotations

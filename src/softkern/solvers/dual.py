@@ -230,33 +230,29 @@ class _Problem:
         """Solve a working set of every active column; return whether anything moved."""
         moved = np.zeros_like(self.alpha)
         for k in active:
-            index, alpha = self._solved_set(int(k), float(limit[k]))
-            moved[index, k] = alpha - self.alpha[index, k]
-            self.alpha[index, k] = alpha
+            values = self.product[:, k] - self.shift[:, 0]
+            alpha, weights = self.alpha[:, k], self.weights[:, k]
+            high, low = margin_interval(values, alpha, weights)
+            middle = (high + low) / 2
+            free = np.flatnonzero((alpha > 0) & (alpha < weights))
+            most = int(np.clip(2 * free.size, SAMPLE, LARGEST_SET))
+            rising = largest(middle - values, alpha < weights, limit[k], most // 2)
+            falling = largest(values - middle, alpha > 0, limit[k], most // 2)
+            index = np.union1d(rising, falling)
+            if free.size <= most - index.size:
+                # in separate sets they would exchange weight without end
+                index = np.union1d(index, free)
+            # with many free points moves are expensive, and later sets move them again
+            share = 0.1 if most > SAMPLE else 0.01
+            tolerance = max(0.5 * limit[k], share * (high - low))
+            K = np.ascontiguousarray(self.operator.entries(index, index), dtype=np.float64)
+            new = solve_set(K, values[index], alpha[index], weights[index], tolerance)
+            moved[index, k] = new - alpha[index]
+            alpha[index] = new
         rows = np.flatnonzero(moved.any(axis=1))
         if rows.size:
             self.product[:, active] += self.operator.partial_product(rows, moved[rows][:, active])
         return bool(rows.size)
-
-    def _solved_set(self, k: int, limit: float) -> tuple[Array, Array]:
-        """Return the working set of a column, and the α that is optimal within it."""
-        values = self.product[:, k] - self.shift[:, 0]
-        alpha, weights = self.alpha[:, k], self.weights[:, k]
-        high, low = margin_interval(values, alpha, weights)
-        middle = (high + low) / 2
-        free = np.flatnonzero((alpha > 0) & (alpha < weights))
-        most = int(np.clip(2 * free.size, SAMPLE, LARGEST_SET))
-        rising = largest(middle - values, alpha < weights, limit, most // 2)
-        falling = largest(values - middle, alpha > 0, limit, most // 2)
-        index = np.union1d(rising, falling)
-        if free.size <= most - index.size:
-            # in separate sets they would exchange weight without end
-            index = np.union1d(index, free)
-        # with many free points moves are expensive, and later sets move them again
-        share = 0.1 if most > SAMPLE else 0.01
-        tolerance = max(0.5 * limit, share * (high - low))
-        K = np.ascontiguousarray(self.operator.entries(index, index), dtype=np.float64)
-        return index, solve_set(K, values[index], alpha[index], weights[index], tolerance)
 
 
 @dataclass(frozen=True)
