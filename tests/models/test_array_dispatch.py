@@ -107,7 +107,7 @@ def test_device_arrays_are_copied_to_the_host_first(device, model):
 
 def test_an_empty_cluster_is_seeded_again_on_a_device():
     distances = torch.asarray([[1.0, 9.0], [4.0, 9.0], [0.0, 9.0]]).as_subclass(Guarded)
-    rule = Hard(SVDD, 0.0, lambda row: np.arange(3) == row)
+    rule = Hard(SVDD, 0.0, lambda row: np.abs(np.arange(3.0) - row)[:, None])
     geometry = Geometry(-distances, torch.zeros(2), distances)
     result = rule.evaluate(geometry, Centers(distances), torch.ones(3, dtype=torch.float64))
     assert result.mass[:, 1].tolist() == [0, 1, 0]

@@ -95,7 +95,7 @@ def test_ties_within_the_error_go_to_the_first_cluster():
     distances = np.array([[1.0, 1.0 - 1e-9], [1.0, 0.5], [2.0 + 1e-9, 2.0]])
     geometry = Geometry(-distances, np.zeros(2), distances)
     centers = Centers(distances)
-    rule = Hard(SVDD, 1e-8, lambda row: np.arange(3) == row)
+    rule = Hard(SVDD, 1e-8, lambda row: np.abs(np.arange(3.0) - row)[:, None])
     found = rule.evaluate(geometry, centers, np.ones(3))
     assert found.memberships.argmax(axis=1).tolist() == [0, 1, 0]
     assert Hard(SVDD, 0.0).log_memberships(geometry, centers).argmax(axis=1).tolist() == [1, 1, 1]
@@ -103,14 +103,14 @@ def test_ties_within_the_error_go_to_the_first_cluster():
 
 def test_an_empty_cluster_receives_the_point_furthest_from_its_center():
     distances = np.array([[1.0, 9.0], [4.0, 9.0], [0.0, 9.0]])
-    rule = Hard(SVDD, 0.0, lambda row: np.arange(3) == row)
+    rule = Hard(SVDD, 0.0, lambda row: np.abs(np.arange(3.0) - row)[:, None])
     geometry = Geometry(-distances, np.zeros(2), distances)
     found = rule.evaluate(geometry, Centers(distances), np.ones(3))
     assert found.memberships[:, 1].sum() == 0
     assert found.mass[:, 1].tolist() == [0, 1, 0]
     assert (rule.reseeded, found.rule.reseeded) == (0, 1)
     # a cluster keeps its last point
-    one = Hard(SVDD, 0.0, lambda row: np.ones(1, dtype=bool)).evaluate(
+    one = Hard(SVDD, 0.0, lambda row: np.zeros((1, 1))).evaluate(
         Geometry(np.zeros((1, 2)), np.zeros(2), np.array([[1.0, 2.0]])), Centers(None), np.ones(1)
     )
     assert one.mass.tolist() == [[1, 1]]

@@ -7,7 +7,7 @@ import pytest
 
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean, mass_of_logs
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy, fuzzy_rows
+from softkern.rules.fuzzy import Fuzzy, fuzzy_rows
 from softkern.rules.one_class import OCSVM, SVDD, Margins, Mixture
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 
@@ -40,8 +40,8 @@ RULES = {
     "possibilistic, η updated": lambda a: Possibilistic(a(ETA), 1.0, True),
     "fuzzy": lambda a: Fuzzy(2.0),
     "fuzzy near one": lambda a: Fuzzy(1.05),
-    "outlier fuzzy": lambda a: OutlierFuzzy(2.0, 1.0, 50.0),
-    "outlier fuzzy, plain": lambda a: OutlierFuzzy(2.0, 1.0, 50.0, plain=True),
+    "outlier fuzzy": lambda a: Fuzzy(2.0, 1.0, 50.0),
+    "outlier fuzzy, plain": lambda a: Fuzzy(2.0, 1.0, 50.0, plain=True),
     "mixture, svdd": lambda a: Mixture(SVDD, 0.5),
     "mixture, ocsvm": lambda a: Mixture(OCSVM, 0.5),
 }
@@ -83,7 +83,7 @@ def test_fuzzy_objective_and_mass_equal_the_formulas():
 
 
 def test_outlier_objective_equals_equation_9():
-    rule = OutlierFuzzy(2.0, 1.5, 50.0)
+    rule = Fuzzy(2.0, 1.5, 50.0)
     found = rule.evaluate(geometry(np.asarray), centers(np.asarray), W)
     spread = (found.memberships**2 * D).sum(axis=1)
     w = spread ** (1 / 2.5)

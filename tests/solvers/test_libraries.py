@@ -12,10 +12,10 @@ from softkern.operators.dense import DenseOperator
 from softkern.operators.geometry import Geometry, center_norms, squared_distances
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate
-from softkern.solvers.stopping import STOPPING, CycleWatch, Step, measured_change
+from softkern.solvers.steps import STOPPING, CycleWatch, Step, measured_change
 
 X = make_blobs(60, 2, centers=[[0, 0], [5, 5]], random_state=0)[0]
 WEIGHT = np.random.default_rng(0).integers(1, 3, 60).astype(float)
@@ -42,7 +42,7 @@ class LibraryOperator:
 def make_rules(to_array):
     return {
         "fuzzy": Fuzzy(2.0),
-        "outlier fuzzy": OutlierFuzzy(2.0, 1.0, float(WEIGHT.sum())),
+        "outlier fuzzy": Fuzzy(2.0, 1.0, float(WEIGHT.sum())),
         "possibilistic": Possibilistic(to_array(np.array([0.5, 0.5]))),
     }
 

@@ -13,7 +13,7 @@ from softkern.operators.dense import DenseOperator
 from softkern.operators.low_rank import NystroemOperator
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.one_class import FORMULATIONS, Mixture
 from softkern.rules.possibilistic import Possibilistic
 from softkern.solvers.alternate import alternate, alternate_all
@@ -25,7 +25,7 @@ from softkern.solvers.surrogate import SETTLED, SurrogateSteps, make_driver
 PLAN_MODULE = importlib.import_module("softkern.planning.plan")  # not the function
 RULES = {
     "fuzzy": lambda n: Fuzzy(1.7),
-    "outlier fuzzy": lambda n: OutlierFuzzy(2.0, 1.0, float(n)),
+    "outlier fuzzy": lambda n: Fuzzy(2.0, 1.0, float(n)),
     "possibilistic": lambda n: Possibilistic(np.full(3, 0.3)),
 }
 

@@ -12,7 +12,7 @@ from softkern.operators.dense import DenseOperator
 from softkern.operators.features import FeatureOperator
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.memberships import fuzzy
 from softkern.solvers.alternate import alternate
 from softkern.solvers.steps import Steps
@@ -93,7 +93,7 @@ def test_only_fuzzy_means_over_features_are_swept():
     operator = FeatureOperator(Linear(), X)
     fuzzy_means = Rule(Fuzzy(2.0), Mean())
     assert type(make_driver(operator, fuzzy_means, Centers(start), weight)) is Sweeps
-    outliers = Rule(OutlierFuzzy(2.0, 1.0, 3.0), Mean())
+    outliers = Rule(Fuzzy(2.0, 1.0, 3.0), Mean())
     assert type(make_driver(operator, outliers, Centers(start), weight)) is Steps
     dense = DenseOperator(Gaussian(1.0), X)
     assert type(make_driver(dense, fuzzy_means, Centers(start), weight)) is Steps

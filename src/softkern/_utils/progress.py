@@ -2,10 +2,12 @@
 
 Long computations name their stages (`stage`). A caller that wants to show them, such as the
 command line, sets a listener (`progress_listener`). Without one a stage costs next to nothing.
+Iterative methods with ``verbose=True`` show a bar (`progress_bar`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -25,6 +27,7 @@ class ProgressListener(Protocol):
         """End a stage, normally or by an error."""
 
 
+Report = Callable[[int, float], None]  # of the iteration and the measure of an iterative method
 _listener: ContextVar[ProgressListener | None] = ContextVar("softkern_listener", default=None)
 
 
@@ -50,3 +53,35 @@ def stage(name: str, total: float | None = None) -> Iterator[Callable[[float], N
         yield lambda done: listener.advance(task_id, done)
     finally:
         listener.end(task_id)
+
+
+@contextmanager
+def progress_bar(
+    verbose: bool, description: str, goal: float, total: int, measure: str = "change"
+) -> Iterator[Report]:
+    """Show a bar that fills as the measure approaches its goal, if `verbose`.
+
+    Otherwise the share of the way from one to the goal, in logarithms, goes to the listener.
+    """
+    if not verbose:
+        with stage(description, total=1.0) as done:
+
+            def report_share(iteration: int, value: float) -> None:
+                share = 0.0
+                if 0 < goal < 1 and value < 1:
+                    share = min(1.0, math.log(max(value, goal)) / math.log(goal))
+                done(max(iteration / total, share))
+
+            yield report_share
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    text = TextColumn("{task.description} · iteration {task.completed}/{task.total}")
+    value = TextColumn(f"{measure} {{task.fields[value]:.1e}}, goal {{task.fields[goal]:.1e}}")
+    with Progress(text, BarColumn(), value, TimeElapsedColumn()) as progress:
+        task = progress.add_task(description, total=total, value=float("inf"), goal=goal)
+
+        def report(iteration: int, value: float) -> None:
+            progress.update(task, completed=iteration, value=value)
+
+        yield report

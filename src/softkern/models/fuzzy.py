@@ -26,7 +26,7 @@ from softkern.models.state_schema import Floats, Number, Spec
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 from softkern.solvers.collapse import select_fuzzifier
 from softkern.solvers.initialization import best_fuzzy, sort_by_mass
@@ -157,7 +157,7 @@ default="k-means++"
     _description: ClassVar[str] = "fuzzy c-means"
     _remedy: ClassVar[str] = "Use fewer clusters, a smaller m or a wider kernel"
 
-    def _rule(self, weight: Array) -> Fuzzy | OutlierFuzzy:
+    def _rule(self, weight: Array) -> Fuzzy:
         """Return the membership rule with the exponent `m_`."""
         return Fuzzy(self.m_)
 
@@ -313,9 +313,9 @@ converged_, history_
         "_least_weight": Number(low=0),
     }
 
-    def _rule(self, weight: Array) -> OutlierFuzzy:
+    def _rule(self, weight: Array) -> Fuzzy:
         total = float(weight.sum()) if self.total_weight is None else float(self.total_weight)
-        return OutlierFuzzy(self.m_, self.q, total, self.centers == "plain")
+        return Fuzzy(self.m_, self.q, total, self.centers == "plain")
 
     def _store_scores(self, scores: Any) -> None:
         super()._store_scores(scores)

@@ -31,8 +31,7 @@ from softkern.planning import Plan, plan
 from softkern.rows import Rows
 from softkern.rules.base import Centers, Rule
 from softkern.solvers.alternate import alternate
-from softkern.solvers.steps import Solution
-from softkern.solvers.stopping import STOPPING
+from softkern.solvers.steps import STOPPING, Solution
 
 # The stored centers, of the families that have them
 SUPPORT: dict[str, Spec] = {

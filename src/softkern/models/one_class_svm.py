@@ -16,6 +16,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from softkern._utils.arrays import on_host
+from softkern._utils.progress import progress_bar
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import warn
@@ -27,7 +28,6 @@ from softkern.operators.base import Geometry, KernelOperator
 from softkern.rows import Rows, lower_quantile
 from softkern.rules.one_class import OCSVM, SVDD, Formulation, margin, margin_interval
 from softkern.solvers.dual import DualSolution, solve_dual
-from softkern.solvers.stopping import progress_bar
 
 __all__ = ["WeightedOneClassSVM", "WeightedSVDD"]
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from softkern._utils.progress import progress_bar
 from softkern._utils.sklearn_compat import Interval, StrOptions
 from softkern._utils.typing import Array
 from softkern.exceptions import SpectrumWarning, warn
@@ -43,7 +44,6 @@ from softkern.operators.base import KernelOperator
 from softkern.rows import Rows, order_by_mass
 from softkern.rules.projections import ASSIGNMENTS, codes_of, labels_by, prototypes, tied_words
 from softkern.solvers.eigen import EIGENVECTOR_SCALES, Spectrum, solve
-from softkern.solvers.stopping import progress_bar
 
 MAX_CLUSTERS = 20  # largest number that n_clusters="auto" tries
 UNCONNECTED = 1e-6  # from one: eigenvalues of parts without any similarity to each other

@@ -55,10 +55,10 @@ class Calibration:
         above[-1] = 0.0
         depth = -np.log((above + mass / 2) / total)  # half of equal samples count as further out
         start = max(shares[0], min(FEWEST_IN_TAIL / total, ROUGH_TAIL[0]))
-        places = [_quantile_place(values, mass, 1 - share) for share in (start, *shares[1:])]
-        first, last = places[0], places[-1]
+        quantiles = lower_quantile(values, mass, 1 - np.array([start, *shares[1:]]))
+        first, *_, last = np.searchsorted(values, quantiles)
         self.threshold = float(values[first])
-        self.shape = _shape(values[places], shares[-1] * total)
+        self.shape = _shape(quantiles, shares[-1] * total)
         if first < last:
             rise = np.expm1(self.shape * (depth[last] - depth[first])) / self.shape
             self.scale = float((values[last] - values[first]) / rise)
@@ -112,11 +112,6 @@ def _spread(values: Array, mass: Array, first: int, dtype: Any) -> float:
     spread = float(np.average(distance, weights=mass[typical]))
     size = float(np.abs(values[typical]).max()) or 1.0
     return spread or (1.0 if few else ROUNDING * float(np.finfo(dtype).eps) * size)
-
-
-def _quantile_place(values: Array, mass: Array, share: float) -> int:
-    """Return the place of `lower_quantile` among distinct, ascending values."""
-    return int(np.searchsorted(values, lower_quantile(values, mass, share)))
 
 
 def _without_infinities(values: Array, mass: Array) -> tuple[Array, tuple[float, float]]:
@@ -194,7 +189,8 @@ def repeats_of(scores: Array, weight: Array) -> float:
 def threshold_of(scores: Array, weight: Array, share: float) -> float:
     """Return a value below the highest scores that hold at most this share of the weight."""
     values, mass = _distinct(scores, weight)
-    last = _quantile_place(values, mass, 1 - share)  # of the samples that are not flagged
+    # the place of the last sample that is not flagged
+    last = np.searchsorted(values, lower_quantile(values, mass, 1 - share))
     if last == len(values) - 1:
         return np.inf
     most = np.finfo(np.float64).max

@@ -165,7 +165,16 @@ class Ranker:
             shape = (0,) if is_outlier_detector(model) else (0, getattr(model, "n_clusters_", 1))
             memberships = np.zeros(shape) if hasattr(model, "memberships") else None
             return to_arrays(model, np.zeros(0), memberships, np.zeros(0), np.zeros(0))
-        return _score_new(model, X if self._steps is None else self._steps.transform(X))
+        X = X if self._steps is None else self._steps.transform(X)
+        if hasattr(model, "score_points"):
+            return to_arrays(model, *attrgetter(*PARTS)(model.score_points(X)))
+        return to_arrays(
+            model,
+            None if is_outlier_detector(model) else model.predict(X),
+            model.memberships(X) if hasattr(model, "memberships_") else None,
+            model.outlier_scores(X),
+            model.overlap_scores(X) if hasattr(model, "overlap_scores") else None,
+        )
 
     def table(self, points: PointScores, index: Any = None) -> pd.DataFrame:
         """Make the table of `rank_points`. Ranks are those among these samples."""
@@ -209,19 +218,6 @@ def _score_training(model: Any) -> PointScores:
             "arrays. Pass the samples as X."
         )
     return to_arrays(model, *(getattr(model, f"{name}_", None) for name in PARTS))
-
-
-def _score_new(model: Any, X: Any) -> PointScores:
-    """Call `score_points` of a model that has it, its separate methods otherwise."""
-    if hasattr(model, "score_points"):
-        return to_arrays(model, *attrgetter(*PARTS)(model.score_points(X)))
-    return to_arrays(
-        model,
-        None if is_outlier_detector(model) else model.predict(X),
-        model.memberships(X) if hasattr(model, "memberships_") else None,
-        model.outlier_scores(X),
-        model.overlap_scores(X) if hasattr(model, "overlap_scores") else None,
-    )
 
 
 def to_arrays(

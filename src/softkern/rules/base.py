@@ -75,13 +75,11 @@ class Rule:
     centers: CenterRule
 
     def __post_init__(self) -> None:
-        for part, *needed in (
-            (self.memberships, "evaluate", "log_memberships"),
-            (self.centers, "centers"),
-        ):
-            missing = [name for name in needed if not hasattr(part, name)]
-            if missing:
-                raise TypeError(
-                    f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
-                    f"rule; missing {missing[0]}."
-                )
+        both = (self.memberships, ("evaluate", "log_memberships")), (self.centers, ("centers",))
+        for part, needed in both:
+            for name in needed:
+                if not hasattr(part, name):
+                    raise TypeError(
+                        f"{type(part).__name__} must implement {', '.join(needed)} to be part of a "
+                        f"rule; missing {name}."
+                    )

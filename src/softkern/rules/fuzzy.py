@@ -7,7 +7,6 @@ Shen, Wang and Wu 2004).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -20,50 +19,37 @@ from softkern.rules.memberships import fuzzy, log_fuzzy, outlier_weights
 
 @dataclass(frozen=True)
 class Fuzzy:
-    """Fuzzy c-means, with masses w u^m."""
+    """Fuzzy c-means, with masses u^m, or u^m / w^q with outlier weights w if q > 0.
 
-    m: float
-    q: ClassVar[float] = 0.0  # no outlier weights
-    plain: ClassVar[bool] = False
-
-    def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
-        """Return U, masses and the objective Σ w u^m D²."""
-        memberships = fuzzy(geometry.distances, self.m)
-        power = memberships**self.m
-        objective = float(weighted_sum(row_sums(power, geometry.distances), weight))
-        mass = _mass(self.m, power, geometry.distances, weight)
-        return Evaluation(memberships, mass, objective, self)
-
-    def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
-        """Return log u, (m, c)."""
-        return log_fuzzy(geometry.distances, self.m)
-
-
-@dataclass(frozen=True)
-class OutlierFuzzy:
-    """Fuzzy memberships with outlier weights w and masses u^m / w^q (eqs. 19 to 21 of 2004).
-
-    The outlier weights sum to `total`, weighted by the sample weights. With `plain`, masses are u,
-    as in eq. 11 of that paper, which ignores w.
+    The outlier weights (eqs. 19 to 21 of 2004) sum to `total`, weighted by the sample weights. With
+    `plain`, masses are u, as in eq. 11 of that paper, which ignores w.
     """
 
     m: float
-    q: float
-    total: float
+    q: float = 0.0
+    total: float = 0.0
     plain: bool = False
 
     def evaluate(self, geometry: Geometry, centers: Centers, weight: AnyArray) -> Evaluation:
         """Return U, masses and the objective Σ weight u^m D² / w^q, eq. 9."""
         memberships = fuzzy(geometry.distances, self.m)
-        power = memberships**self.m
-        spread = row_sums(power, geometry.distances)
-        w, _, _ = outlier_weights(spread, self.q, self.total, weight)
-        objective = float(weighted_sum(spread / w**self.q, weight))
+        mass = memberships**self.m
+        spread, parts = row_sums(mass, geometry.distances), weight
+        if self.q > 0:
+            w, _, _ = outlier_weights(spread, self.q, self.total, weight)
+            spread = spread / w**self.q
+            # in units of the smallest w, to avoid overflow
+            parts = weight * (namespace(w).min(w) / w) ** self.q
+        objective = float(weighted_sum(spread, weight))
+        # ratios of distances are at least about eps, so that u^m is at least eps^(m/(m−1))
+        limits = namespace(mass).finfo(mass.dtype)
+        digits, reach = -np.log(float(limits.eps)), -np.log(float(limits.smallest_normal))
         if self.plain:
             mass = mass_of_logs(log_fuzzy(geometry.distances, self.m), weight)
-        else:  # in units of the smallest w, to avoid overflow
-            parts = weight * (namespace(w).min(w) / w) ** self.q
-            mass = _mass(self.m, power, geometry.distances, parts)
+        elif self.m / (self.m - 1) * digits > reach / 2:  # all u^m of a cluster may underflow
+            mass = mass_of_logs(self.m * log_fuzzy(geometry.distances, self.m), parts)
+        else:
+            mass *= parts[:, None]
         return Evaluation(memberships, mass, objective, self)
 
     def log_memberships(self, geometry: Geometry, centers: Centers | None = None) -> AnyArray:
@@ -73,20 +59,6 @@ class OutlierFuzzy:
     def spread(self, geometry: Geometry) -> AnyArray:
         """Return S = Σ u^m D², (m,), from which outlier weights are computed."""
         return row_sums(fuzzy(geometry.distances, self.m) ** self.m, geometry.distances)
-
-
-def _mass(m: float, power: AnyArray, distances: AnyArray, weight: AnyArray) -> AnyArray:
-    """Return w u^m, (n, c), from u^m, or from log u if all u^m of a cluster may underflow.
-
-    Ratios of distances are at least about eps, so that u^m is at least eps^(m/(m−1)). `power` may
-    be overwritten.
-    """
-    limits = namespace(power).finfo(power.dtype)
-    digits, reach = -np.log(float(limits.eps)), -np.log(float(limits.smallest_normal))
-    if m / (m - 1) * digits > reach / 2:
-        return mass_of_logs(m * log_fuzzy(distances, m), weight)
-    power *= weight[:, None]
-    return power
 
 
 def fuzzy_rows(

@@ -94,7 +94,8 @@ class Hard:
 
     formulation: Formulation
     error: float
-    copies: Callable[[int], Array] | None = field(default=None, repr=False)  # mask (n,) of a row's
+    # squared distances of all training points to one of them, (n, 1)
+    distances_to: Callable[[int], Array] | None = field(default=None, repr=False)
     nothing: float = 0.0  # rounding error of a squared distance
     reseeded: int = 0  # number of times that an empty cluster was started again
 
@@ -132,13 +133,13 @@ class Hard:
 
         No cluster loses its last point. If there is no other point, the empty cluster shares one.
         """
-        assert self.copies is not None
+        assert self.distances_to is not None
         memberships = memberships.copy()
         own = np.where(weight > 0, row_sums(distances, memberships), -np.inf)
         for k in empty:
             row = int(np.argmax(own))
             while own[row] > self.nothing:
-                copies = self.copies(row)
+                copies = np.asarray(self.distances_to(row)[:, 0] <= self.nothing)
                 left = weight @ np.where(copies[:, None], 0, memberships)
                 own = np.where(copies & (weight > 0), 0, own)
                 if (left[memberships[copies].any(axis=0)] > 0).all():

@@ -87,7 +87,13 @@ default="fuzzy_silhouette"
     """
     import pandas as pd
 
-    numbers = _check_numbers(n_clusters_range)
+    numbers: list[int] = []
+    for number in n_clusters_range:
+        if not isinstance(number, Integral) or isinstance(number, bool) or number < 2:
+            raise ValueError(f"n_clusters_range contains {number!r}. Use integers ≥ 2.")
+        numbers.append(int(number))
+    if not numbers:
+        raise ValueError("n_clusters_range is empty. Use for example range(2, 8).")
     _check_index(criterion, "criterion")
     if "n_clusters" not in model.get_params(deep=False):
         raise TypeError(f"{model!r} has no parameter n_clusters.")
@@ -185,13 +191,3 @@ def _check_memberships(estimator: Any) -> None:
             f"The memberships of {type(estimator).__name__} do not sum to one, which validity "
             "indices require. Use FuzzyCMeans or OutlierFuzzyCMeans."
         )
-
-
-def _check_numbers(n_clusters_range: Iterable[int]) -> list[int]:
-    numbers = list(n_clusters_range)
-    if not numbers:
-        raise ValueError("n_clusters_range is empty. Use for example range(2, 8).")
-    for number in numbers:
-        if not isinstance(number, Integral) or isinstance(number, bool) or number < 2:
-            raise ValueError(f"n_clusters_range contains {number!r}. Use integers ≥ 2.")
-    return [int(number) for number in numbers]

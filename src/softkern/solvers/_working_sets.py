@@ -85,7 +85,15 @@ def filled(alpha: Array, weights: Array, order: Array) -> Array:
     missing = 1.0 - float(alpha.sum())
     rising = missing > 0
     room = weights - alpha if rising else alpha
-    ranks = _first_with_room(order if rising else -order, room, abs(missing))
+    order = order if rising else -order
+    index, size = np.flatnonzero(room > 0), SAMPLE
+    while size < index.size:  # the first points with enough room: sorting few is ten times as fast
+        first = index[np.argpartition(order[index], size - 1)[:size]]
+        if room[first].sum() > abs(missing):
+            index = first
+            break
+        size *= 4
+    ranks = index[np.argsort(order[index], kind="stable")]
     room, begin = room[ranks], alpha[ranks]
     used = np.diff(np.minimum(np.cumsum(room), abs(missing)), prepend=0.0)
     edge = weights[ranks] if rising else np.zeros_like(room)
@@ -94,18 +102,6 @@ def filled(alpha: Array, weights: Array, order: Array) -> Array:
     # a filled point is exactly full, an emptied one exactly empty
     result[ranks] = np.where(used >= FULL * room, np.where(room > 0, edge, begin), moved)
     return np.clip(result, 0.0, weights)
-
-
-def _first_with_room(order: Array, room: Array, missing: float) -> Array:
-    """Return points in the given order, at least as many as have room for what is missing."""
-    index, size = np.flatnonzero(room > 0), SAMPLE
-    while size < index.size:
-        first = index[np.argpartition(order[index], size - 1)[:size]]
-        if room[first].sum() > missing:
-            index = first
-            break
-        size *= 4  # sorting few is ten times as fast
-    return np.asarray(index[np.argsort(order[index], kind="stable")])
 
 
 def largest(excess: Array, allowed: Array, limit: float, most: int) -> Array:

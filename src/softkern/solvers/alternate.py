@@ -16,11 +16,11 @@ from typing import Any
 from array_api_compat import is_numpy_array
 
 from softkern._utils.arrays import moved, namespace, on_host
+from softkern._utils.progress import Report, progress_bar
 from softkern._utils.typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
 from softkern.solvers.steps import Solution, Steps
-from softkern.solvers.stopping import Report, progress_bar
 from softkern.solvers.surrogate import make_driver
 
 
@@ -38,7 +38,7 @@ def alternate(
     """Alternate memberships and centers until memberships no longer change.
 
     `tol` is compared with the measure of `stopping` ("relative", "mean", "sum" or "objective", see
-    `softkern.solvers.stopping`). Further options are those of `alternate_all`.
+    `softkern.solvers.steps`). Further options are those of `alternate_all`.
     """
     options |= {"tol": tol, "max_iter": max_iter}
     with progress_bar(verbose, description, tol, max_iter) as report:

@@ -97,15 +97,11 @@ def collapse_eigenvalue(operator: KernelOperator, weight: Array, q: float = 0.0)
 def principal_variance(operator: KernelOperator, weight: Array) -> float:
     """Return the largest variance of the weighted data in feature space, λ₁(HKH) / Σ w."""
     share = weight.astype(np.float64) / weight.sum(dtype=np.float64)
-    rounding = ALL_ONE * operator.distance_error
     # a low-rank operator can only underestimate distances
-    if all(
-        float(share @ _distances(one, share)) <= rounding
-        for one in (operator.surrogate, operator)
-        if one is not None
-    ):
-        return 0.0
-    return max(_top_eigenvalue(operator, share, np.sqrt(share)), 0.0)
+    for one in (operator.surrogate, operator):
+        if one is not None and share @ _distances(one, share) > ALL_ONE * operator.distance_error:
+            return max(_top_eigenvalue(operator, share, np.sqrt(share)), 0.0)
+    return 0.0
 
 
 def coinciding(coefficients: AnyArray) -> list[tuple[int, int]]:
@@ -151,7 +147,13 @@ def _top_eigenvalue(operator: KernelOperator, a: Array, scale: Array) -> float:
     """Return λ_max of S (H K Hᵀ) S for S = diag(scale)."""
     n = operator.shape[0]
     if operator.features is not None and operator.features.points.shape[1] < n:
-        return _largest_of_features(operator.features.points, a, scale)
+        points = operator.features.points  # F (n, r), and Fᵀ Hᵀ S² H F (r, r) has the same value
+        mean = np.einsum("i,ij->j", a, points)
+        gram = np.zeros((mean.size, mean.size))
+        for rows in row_slices(n, BLOCK_ROWS):
+            block = scale[rows, None] * (points[rows] - mean)
+            gram += block.T @ block
+        return float(np.linalg.eigvalsh(gram)[-1])
     product = partial(_centered_product, operator, a, scale)
     if n <= BASIS:  # too small for the iteration
         return float(np.linalg.eigvalsh(product(np.eye(n)))[-1])
@@ -197,13 +199,3 @@ def _refined_eigenvalue(product: Callable[[Array], Array], near: Array) -> float
             return float(values[-1])
         step = residual - basis @ (basis.T @ residual)
     return _top_eigenvector(product, basis @ vectors[:, -1])[0]
-
-
-def _largest_of_features(points: Array, a: Array, scale: Array) -> float:
-    """Return the eigenvalue from features F (n, r), as that of Fᵀ Hᵀ S² H F, (r, r)."""
-    mean = np.einsum("i,ij->j", a, points)
-    gram = np.zeros((points.shape[1], points.shape[1]))
-    for rows in row_slices(len(points), BLOCK_ROWS):
-        block = scale[rows, None] * (points[rows] - mean)
-        gram += block.T @ block
-    return float(np.linalg.eigvalsh(gram)[-1])

@@ -210,7 +210,8 @@ class _Problem:
         rows = np.arange(0, n, max(1, -(-n // SAMPLE)))
         if n <= 2 * SAMPLE or ((self.weights[rows] > 0).sum(axis=0) < SMALLEST_SET // 2).any():
             return self.multiply(self.weights / self.weights.sum(axis=0))
-        K, shift = self._kernel_values(rows), self.shift[rows, 0]
+        K = np.ascontiguousarray(self.operator.entries(rows, rows), dtype=np.float64)
+        shift = self.shift[rows, 0]
         # the sample has the weight of all points
         weights = self.weights[rows] * (self.weights.sum(axis=0) / self.weights[rows].sum(axis=0))
         alpha = weights / weights.sum(axis=0)
@@ -229,36 +230,29 @@ class _Problem:
         """Solve a working set of every active column; return whether anything moved."""
         moved = np.zeros_like(self.alpha)
         for k in active:
-            index, alpha = self._solved_set(int(k), float(limit[k]))
-            moved[index, k] = alpha - self.alpha[index, k]
-            self.alpha[index, k] = alpha
+            values = self.product[:, k] - self.shift[:, 0]
+            alpha, weights = self.alpha[:, k], self.weights[:, k]
+            high, low = margin_interval(values, alpha, weights)
+            middle = (high + low) / 2
+            free = np.flatnonzero((alpha > 0) & (alpha < weights))
+            most = int(np.clip(2 * free.size, SAMPLE, LARGEST_SET))
+            rising = largest(middle - values, alpha < weights, limit[k], most // 2)
+            falling = largest(values - middle, alpha > 0, limit[k], most // 2)
+            index = np.union1d(rising, falling)
+            if free.size <= most - index.size:
+                # in separate sets they would exchange weight without end
+                index = np.union1d(index, free)
+            # with many free points moves are expensive, and later sets move them again
+            share = 0.1 if most > SAMPLE else 0.01
+            tolerance = max(0.5 * limit[k], share * (high - low))
+            K = np.ascontiguousarray(self.operator.entries(index, index), dtype=np.float64)
+            new = solve_set(K, values[index], alpha[index], weights[index], tolerance)
+            moved[index, k] = new - alpha[index]
+            alpha[index] = new
         rows = np.flatnonzero(moved.any(axis=1))
         if rows.size:
             self.product[:, active] += self.operator.partial_product(rows, moved[rows][:, active])
         return bool(rows.size)
-
-    def _solved_set(self, k: int, limit: float) -> tuple[Array, Array]:
-        """Return the working set of a column, and the α that is optimal within it."""
-        values = self.product[:, k] - self.shift[:, 0]
-        alpha, weights = self.alpha[:, k], self.weights[:, k]
-        high, low = margin_interval(values, alpha, weights)
-        middle = (high + low) / 2
-        free = np.flatnonzero((alpha > 0) & (alpha < weights))
-        most = int(np.clip(2 * free.size, SAMPLE, LARGEST_SET))
-        rising = largest(middle - values, alpha < weights, limit, most // 2)
-        falling = largest(values - middle, alpha > 0, limit, most // 2)
-        index = np.union1d(rising, falling)
-        if free.size <= most - index.size:
-            # in separate sets they would exchange weight without end
-            index = np.union1d(index, free)
-        # with many free points moves are expensive, and later sets move them again
-        share = 0.1 if most > SAMPLE else 0.01
-        tolerance = max(0.5 * limit, share * (high - low))
-        K = self._kernel_values(index)
-        return index, solve_set(K, values[index], alpha[index], weights[index], tolerance)
-
-    def _kernel_values(self, rows: Array) -> Array:
-        return np.ascontiguousarray(self.operator.entries(rows, rows), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -281,6 +275,12 @@ class OneClassCenters:
         if lost.any() and last is not None:
             mass = np.where(lost, last.weights, mass)
             sums = mass.sum(axis=0, dtype=np.float64)
+        tol = self.tol
+        if self.is_rough and last is not None:  # loose while the masses change much
+            change = float(np.abs(mass - last.weights).sum(dtype=np.float64))
+            tol = max(tol, FINER * change / float(mass.sum(dtype=np.float64)))
+        elif self.is_rough:
+            tol = max(tol, FIRST_TOL)
         solution = solve_dual(
             self.operator,
             mass / sums / self.nu,  # with these weights α sums to one
@@ -288,7 +288,7 @@ class OneClassCenters:
             formulation=self.formulation,
             start=None if last is None else last.solution,
             correction=self.correction,
-            tol=self._tolerance(mass, last),
+            tol=tol,
         )
         return self._centers_of(solution, mass, sums, np.where(lost, 0, shares).astype(mass.dtype))
 
@@ -309,25 +309,13 @@ class OneClassCenters:
         sums = np.asarray(margins.totals) / self.nu
         return self._centers_of(solution, margins.weights, sums, centers.shares)
 
-    def error(self, centers: Centers) -> float:
-        """Return the largest gap of the duals."""
-        return float(centers.margins.solution.gap.max())
-
     def _centers_of(
         self, solution: DualSolution, mass: Array, sums: Array, shares: AnyArray
     ) -> Centers:
-        parts = (solution.rho, solution.squared_radius, self.nu * sums)
-        rho, squared_radius, totals = (part.astype(mass.dtype) for part in parts)
+        dtype = mass.dtype
+        rho, squared_radius = solution.rho.astype(dtype), solution.squared_radius.astype(dtype)
+        totals = (self.nu * sums).astype(dtype)
         margins = Margins(rho, squared_radius, totals, mass, solution)
-        coefficients = solution.coefficients.astype(mass.dtype, copy=False)
-        product = solution.product.astype(mass.dtype, copy=False)
+        coefficients = solution.coefficients.astype(dtype, copy=False)
+        product = solution.product.astype(dtype, copy=False)
         return Centers(coefficients, product, shares, margins)
-
-    def _tolerance(self, mass: Array, last: Margins | None) -> float:
-        """Return the tolerance of the duals, which is loose while masses change much."""
-        if not self.is_rough:
-            return self.tol
-        if last is None:
-            return max(self.tol, FIRST_TOL)
-        change = float(np.abs(mass - last.weights).sum(dtype=np.float64))
-        return max(self.tol, FINER * change / float(mass.sum(dtype=np.float64)))

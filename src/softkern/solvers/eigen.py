@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, eigh, qr
 
+from softkern._utils.progress import Report
 from softkern._utils.threads import one_thread
 from softkern._utils.typing import Array
 from softkern.exceptions import DataError
 from softkern.operators.base import KernelOperator
-from softkern.solvers.stopping import Report
 
 EIGENVECTOR_SCALES = ("unit", "degree")  # ‖α‖ = 1 or ‖D^½ α‖ = 1
 

@@ -27,7 +27,7 @@ from softkern.operators.base import KernelOperator
 from softkern.rows import order_by_mass, row_slices
 from softkern.rules.base import Rule
 from softkern.rules.centers import Mean
-from softkern.rules.fuzzy import Fuzzy, OutlierFuzzy
+from softkern.rules.fuzzy import Fuzzy
 from softkern.rules.one_class import FORMULATIONS, Formulation, Hard
 from softkern.solvers.alternate import alternate, alternate_all
 from softkern.solvers.steps import Solution
@@ -143,16 +143,12 @@ def hard_rule(operator: KernelOperator, formulation: Formulation = FORMULATIONS[
     if formulation.needs_lengths:  # a squared distance contains the product twice
         error = 2 * error if operator.features is None else SAME_DISTANCE * operator.distance_error
     nothing = SAME_POINT * operator.distance_error
-
-    def copies(row: int) -> Array:
-        return np.asarray(operator.distances_to_rows([row])[:, 0] <= nothing)
-
-    return Hard(formulation, error, copies, nothing)
+    return Hard(formulation, error, operator.distances_to_rows, nothing)
 
 
 def best_fuzzy(
     operator: KernelOperator,
-    memberships: Fuzzy | OutlierFuzzy,
+    memberships: Fuzzy,
     weight: Array,
     n_clusters: int,
     *,

@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from softkern._utils.arrays import namespace
 from softkern._utils.typing import AnyArray
 from softkern.operators.base import Geometry, KernelOperator
 from softkern.rules.base import Centers, Rule
 from softkern.rules.centers import Mean
 from softkern.rules.fuzzy import Fuzzy
 from softkern.solvers.dual import OneClassCenters
-from softkern.solvers.steps import Steps
-from softkern.solvers.stopping import Step
+from softkern.solvers.steps import Step, Steps, measured_change
 from softkern.solvers.sweeps import Sweeps
 
 PROGRESS = 0.5  # of the last change: an exact step above it shows that K̃ is of no use
@@ -41,10 +39,11 @@ def make_driver(
     **options: Any,
 ) -> Steps:
     """Choose the steps of a run: sweeps or low-rank acceleration where they apply."""
-    is_fuzzy = isinstance(rule.memberships, Fuzzy) and isinstance(rule.centers, Mean)
-    features = operator.features
+    features, memberships = operator.features, rule.memberships
+    is_fuzzy = isinstance(memberships, Fuzzy) and memberships.q == 0
     is_in_memory = features is not None and isinstance(features.points, np.ndarray)
-    if is_fuzzy and is_in_memory and not options.get("cycles"):
+    is_mean = isinstance(rule.centers, Mean)
+    if is_fuzzy and is_mean and is_in_memory and not options.get("cycles"):
         return Sweeps(operator, rule, centers, weight, **options)
     if operator.surrogate is not None:
         return SurrogateSteps(operator, rule, centers, weight, **options)
@@ -60,15 +59,14 @@ class SurrogateSteps(Steps):
         self.surrogate, centers = self.operator.surrogate, self.rule.centers
         # duals compute products themselves, means do not
         self.exact = centers if isinstance(centers, OneClassCenters) else None
-        self.low_rank_steps = 0
         self.correction: AnyArray | None = None  # K A₀ − K̃ A₀
-        self.is_rough = True  # whether the present centers were computed with K̃
+        self.is_rough = True  # whether the next exact step has centers computed with K̃
         self.moved = float("inf")  # mean change of memberships in the last exact step
         self.error = float("inf")  # of its centers
         self._run_surrogate(FIRST_CHANGE)
 
     def step(self) -> Step:
-        """Take one exact step, and report how many surrogate steps led to it."""
+        """Take one exact step."""
         if self.exact is not None:
             self.rule = replace(self.rule, centers=self.exact)
         if self.is_rough:
@@ -76,21 +74,21 @@ class SurrogateSteps(Steps):
             if self.exact is not None:
                 self.centers = self.exact.with_product(self.centers, self.geometry.product)
         step = super().step()
-        low_rank_steps, self.low_rank_steps = self.low_rank_steps, 0
-        before, self.moved = self.moved, self._mean_change(step)
+        before, self.moved = self.moved, measured_change(step, (), 1.0, "sum") / self.total_weight
         error_before = self.error
-        self.error = 0.0 if self.exact is None else self.exact.error(self.centers)
-        self.makes_progress = self.moved <= PROGRESS * before
+        self.error = 0.0 if self.exact is None else float(self.centers.margins.solution.gap.max())
+        makes_progress = self.moved <= PROGRESS * before
         if self.is_rough and self.error > SETTLED:  # not yet the centers of K
             step = replace(step, changes=None)
-            self.makes_progress &= self.error <= PROGRESS * error_before
-        return replace(step, low_rank_steps=low_rank_steps)
+            makes_progress &= self.error <= PROGRESS * error_before
+        self.is_rough = makes_progress
+        return step
 
     def advance(self) -> None:
         """Continue on the surrogate; by a plain step where the last one made no progress."""
         assert self.geometry is not None
-        self.is_rough = self.makes_progress
-        if not self.makes_progress:
+        self.low_rank_steps = 0
+        if not self.is_rough:
             super().advance()
             return
         self.correction = self.geometry.product - self.surrogate @ self.centers.coefficients
@@ -109,16 +107,10 @@ class SurrogateSteps(Steps):
             step = super().step()
             self._advance_surrogate()
             self.low_rank_steps += 1
-            if self._mean_change(step) <= tolerance:
+            if measured_change(step, (), 1.0, "sum") / self.total_weight <= tolerance:
                 return
 
     def _advance_surrogate(self) -> None:
         if self.exact is not None:
             self.rule = replace(self.rule, centers=self.exact.on_surrogate(self.correction))
         super().advance()
-
-    def _mean_change(self, step: Step) -> float:
-        """The mean change of memberships; infinite where there is nothing to compare with."""
-        if step.changes is None:
-            return float("inf")
-        return float(namespace(step.changes).sum(step.changes)) / self.total_weight

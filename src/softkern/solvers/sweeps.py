@@ -18,8 +18,7 @@ from softkern._utils.typing import Array
 from softkern.rows import row_slices
 from softkern.rules.base import Centers, Evaluation
 from softkern.rules.fuzzy import Fuzzy, fuzzy_rows
-from softkern.solvers.steps import Solution, Steps
-from softkern.solvers.stopping import Step
+from softkern.solvers.steps import Solution, Step, Steps
 
 BLOCK_VALUES = 2**16  # values per array of a block, which fits into the cache
 
@@ -34,6 +33,7 @@ class Sweeps(Steps):
         self.m, self.features = self.rule.memberships.m, self.operator.features
         self.vectors = self.features.centers(self.centers.coefficients)  # (r, c)
         self.before: Array | None = None  # vectors of the last step
+        self.rows = max(256, BLOCK_VALUES // self.vectors.shape[1])  # per block
         shape = self.vectors.shape[1], self.features.points.shape[0]
         self.memberships = np.full(shape, np.nan, dtype=self.features.points.dtype)
         self.is_plain = False
@@ -43,12 +43,10 @@ class Sweeps(Steps):
         """Take one pass, which replaces `memberships` (c, n)."""
         if self.is_plain:
             return super().step()
-        rows, twice, norms = self._parts(self.vectors)
-        starts = range(0, self.memberships.shape[1], rows)
+        blocks = row_slices(self.memberships.shape[1], self.rows)
         # one thread per block: BLAS would start its own within each of them
         with one_thread("blas"):
-            blocks = self.pool.map(lambda i: self._block(slice(i, i + rows), twice, norms), starts)
-            parts = list(blocks)
+            parts = list(self.pool.map(self._block, blocks))
         sums, total, change, top, objective = zip(*parts, strict=True)
         self.sums = np.sum(sums, axis=0, dtype=np.float64).T
         self.total = np.sum(total, axis=0, dtype=np.float64)
@@ -56,23 +54,16 @@ class Sweeps(Steps):
         self.objective = float(np.sum(objective))
         return Step(self.objective, changes, np.max(top, axis=0))
 
-    @staticmethod
-    def _parts(centers: Array) -> tuple[int, Array, Array]:
-        """Return the number of rows per block, −2 Vᵀ and ‖v‖²."""
-        rows = max(256, BLOCK_VALUES // centers.shape[1])
-        norms = np.einsum("ij,ij->j", centers, centers)[:, None]
-        return rows, np.ascontiguousarray(-2 * centers.T), norms
-
-    def _distances(self, part: slice, twice: Array, norms: Array) -> Array:
-        """Return D² of a block of points, (c, b), which may be negative by rounding."""
-        distances = twice @ self.features.points[part].T
+    def _distances(self, part: slice, vectors: Array) -> Array:
+        """Return D² of a block of points to V, (c, b), which may be negative by rounding."""
+        distances = np.ascontiguousarray(-2 * vectors.T) @ self.features.points[part].T
         distances += self.features.norms[part]
-        distances += norms
+        distances += np.einsum("ij,ij->j", vectors, vectors)[:, None]
         return np.asarray(distances)
 
-    def _block(self, part: slice, twice: Array, norms: Array) -> tuple[Any, ...]:
+    def _block(self, part: slice) -> tuple[Any, ...]:
         points, mass = self.features.points[part], self.weight[part]
-        distances = self._distances(part, twice, norms)
+        distances = self._distances(part, self.vectors)
         new, masses, objective = fuzzy_rows(distances, self.m, mass)
         old = self.memberships[:, part]
         np.subtract(new, old, out=old)
@@ -110,9 +101,8 @@ class Sweeps(Steps):
         if self.before is None:
             return self.centers
         mass = np.empty(self.memberships.shape[::-1], dtype=self.memberships.dtype)  # (n, c)
-        rows, twice, norms = self._parts(self.before)
-        for part in row_slices(len(mass), rows):
-            distances = self._distances(part, twice, norms)
+        for part in row_slices(len(mass), self.rows):
+            distances = self._distances(part, self.before)
             mass[part] = fuzzy_rows(distances, self.m, self.weight[part])[1].T
         total = mass.sum(axis=0)
         mass /= total

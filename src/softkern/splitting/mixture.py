@@ -15,7 +15,6 @@ diagonal and B of shape (n, d).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,11 +77,6 @@ class TiedMixture:
         middle = (self.centers[i] + self.centers[j]) / 2
         offsets = mapped @ way.T - (middle * way).sum(axis=-1)
         return np.asarray(offsets / np.maximum(np.linalg.norm(way, axis=-1), 1e-300))
-
-    @cached_property
-    def distances(self) -> Array:
-        """Distances between centers in units of the clusters' spread, (c, c)."""
-        return np.linalg.norm(self.centers[:, None] - self.centers, axis=2)
 
 
 def fit_mixture(X: Array, labels: Array, steps: int = STEPS) -> TiedMixture | None:

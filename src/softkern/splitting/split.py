@@ -175,7 +175,8 @@ class GapTests:
             if mixture.count == 2:
                 break
             # the closest clusters that are not separated; the others may separate without them
-            distances = np.where(depths <= critical, mixture.distances, np.inf)
+            gaps = np.linalg.norm(mixture.centers[:, None] - mixture.centers, axis=2)
+            distances = np.where(depths <= critical, gaps, np.inf)
             i, j = np.unravel_index(np.argmin(distances), distances.shape)
             labels = np.where(mixture.labels == j, i, mixture.labels)
             mixture = fit_mixture(self.Z, np.unique(labels, return_inverse=True)[1])
