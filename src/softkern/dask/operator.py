@@ -220,4 +220,4 @@ def _similarities(X: Array, support: KernelOperator, weights: Array) -> Array:
 
 
 def _distances(X: Array, support: KernelOperator, weights: Array, norms: Array) -> Array:
-    return np.asarray(support.cross(X).geometry(weights, norms).distances)
+    return np.asarray(support.cross(X).geometry(weights, norms=norms).distances)

@@ -26,7 +26,7 @@ class AlphaCutScores(PointScores):
         self._model, self._X = model, X
         self._product = rows @ model._cluster_coefficients
         total = self._product.sum(axis=1, keepdims=True)
-        self._whole = PCMScores(whole, rows, rows.geometry(whole._columns, whole._norms, total))
+        self._whole = PCMScores(whole, rows, rows.geometry(whole._columns, total, whole._norms))
 
     @cached_property
     def memberships(self) -> Array:
