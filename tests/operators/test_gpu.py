@@ -140,7 +140,7 @@ def test_loops_skip_far_frames(interpreted):
     support = FusedPoints(Gaussian(1.0), points, "float32")
     lists = list(support._near(support._own_blocks, support._frames_of("all")))
     entries = sum(len(near) for _, _, near in lists)
-    assert entries < len(support._own_blocks.low) * support.n_frames
+    assert entries < len(support._own_blocks.low) * len(support.low)
     weights = torch.ones(len(X), 1, dtype=torch.float64, device=DEVICE)
     product = support.product(weights).cpu().numpy()[:, 0]
     assert product == pytest.approx(Gaussian(1.0).block(X, X).sum(axis=1), rel=1e-5)
@@ -170,12 +170,12 @@ def test_logarithms_skip_frames_without_influence(interpreted, kernel):
     found = support.logs(here[:40], weights, own, nothing).cpu().numpy()
     others = np.where(np.arange(len(X)) == np.arange(40)[:, None], 0, a)
     assert found == pytest.approx(logsumexp(logs[:40], b=others, axis=1), abs=1e-4, rel=1e-6)
-    best = weights.new_zeros(support.n_frames)
+    best = weights.new_zeros(len(support.low))
     listed = sum(
         len(near)
         for *_, near in support._near(support._own_blocks, support._frames_of("all"), (best, best))
     )
-    assert listed < len(support._own_blocks.low) * support.n_frames
+    assert listed < len(support._own_blocks.low) * len(support.low)
 
 
 @pytest.mark.parametrize(("n", "d"), [(1, 2), (9, 3), (3000, 2), (5000, 12)])

@@ -130,17 +130,15 @@ class NystroemOperator(KernelOperator):
     def _add_panel(self, chosen: Array) -> None:
         """Add rows of Fᵀ for new landmarks, and subtract the part of the diagonal they explain."""
         n = self.shape[0]
-        square = on_host(self._unexplained(chosen, chosen))
+        own = self._unexplained(chosen, chosen)
+        xp, dtype = namespace(own), self._points.dtype if self.on_device else self.dtype
+        panel = xp.empty((chosen.size, n), dtype=dtype, device=device(own))
+        square = on_host(own)
         square = np.asarray((square + square.T) / 2, dtype=np.float64)
         lower = np.linalg.cholesky(square + 1e-14 * np.trace(square) * np.eye(chosen.size))
-        panel: Any = None
         explained = np.empty(n)
         for rows in row_blocks(n, 4 * chosen.size, 8):
             values = self._unexplained(chosen, rows)
-            xp = namespace(values)
-            if panel is None:
-                dtype = self.dtype if is_numpy_array(values) else values.dtype
-                panel = xp.empty((chosen.size, n), dtype=dtype, device=device(values))
             if is_numpy_array(values):  # on the transposes, whose memory layout BLAS needs
                 transposed = values.T.astype(np.float64)
                 solved = dtrsm(1.0, lower, transposed, side=1, trans_a=1, lower=1).T
