@@ -150,7 +150,12 @@ class FusedPoints:
             if heaviest is None:
                 is_near = self._distances(low, high, frames, torch.float32) < CUTOFF
             else:
-                is_near = self._matters(low, high, frames, *heaviest)
+                best, second = heaviest  # the second is there even where a row itself is left out
+                least = second - self._distances(low, high, frames, torch.float64, far=True)
+                nearest = self._distances(low, high, frames, torch.float64)
+                # and what rounding may hide
+                margin = CUTOFF + 1e-12 * nearest.amin(dim=1, keepdim=True)
+                is_near = best - nearest >= least.amax(dim=1, keepdim=True) - margin
             starts = torch.zeros(len(low) + 1, dtype=torch.int64, device=self.device)
             torch.cumsum(is_near.sum(dim=1), 0, out=starts[1:])
             yield first, starts, frames[torch.nonzero(is_near)[:, 1]].to(torch.int32)
@@ -165,15 +170,6 @@ class FusedPoints:
             gap = (gap if far else gap.clamp(min=0)).to(kind)
             distance += gap.square() if self.is_square else gap.abs()
         return distance
-
-    def _matters(self, low: Any, high: Any, frames: Any, best: Any, second: Any) -> Any:
-        """Whether a frame adds to the sums of a block, however small they are, (blocks, frames)."""
-        kind = torch.float64
-        # the second weight is there even where a query's own row is left out
-        least = second - self._distances(low, high, frames, kind, far=True)
-        nearest = self._distances(low, high, frames, kind)
-        margin = CUTOFF + 1e-12 * nearest.amin(dim=1, keepdim=True)  # and what rounding may hide
-        return best - nearest >= least.amax(dim=1, keepdim=True) - margin
 
     def _lists(self, queries: _Blocks, part: str) -> Iterable[tuple[int, Any, Any]]:
         """Lists of near frames, wide or not; those of the support itself are kept if few."""
