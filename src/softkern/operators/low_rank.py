@@ -208,7 +208,7 @@ class NystroemOperator(KernelOperator):
         if self.rank == 0:  # K is zero
             return np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         # Fᵀ of new points is lower⁻¹ K(landmarks, X_new): solve on the side of A, once.
-        weights = self._landmark_weights(self.image(A)).astype(self.dtype)
+        weights = self._landmark_weights(A).astype(self.dtype)
         points = self.X[self.landmarks]
         out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         for rows in row_blocks(X_new.shape[0], self.rank, 8):
@@ -221,20 +221,18 @@ class NystroemOperator(KernelOperator):
         image = np.concatenate([on_host(panel @ columns) for panel in self._panels])
         return image.astype(np.float64)
 
-    def _landmark_weights(self, image: Array) -> Array:
-        """Coefficients on the landmarks, (rank, c), of centers of this image."""
-        return solve_triangular(self.lower, image, lower=True, trans="T", check_finite=False)
+    def _landmark_weights(self, A: Any, nonnegative: bool = False) -> Array:
+        """Coefficients on the landmarks, (rank, c), nearest to the centers in feature space."""
+        image, lower = self.image(A), self.lower
+        if nonnegative:
+            return np.column_stack([nnls(lower.T, column)[0] for column in image.T])
+        return solve_triangular(lower, image, lower=True, trans="T", check_finite=False)
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
         """Landmarks, and the coefficients on them nearest to the centers in feature space."""
         if self.rank == 0:
             return super().compressed(A, nonnegative)
-        image = self.image(A)
-        if nonnegative:
-            lower = self.lower
-            weights = np.column_stack([nnls(lower.T, column)[0] for column in image.T])
-        else:
-            weights = self._landmark_weights(image)
+        weights = self._landmark_weights(A, nonnegative)
         used = weights.any(axis=1)
         rows = self.landmarks[used]
         return rows, self.X[rows], weights[used].astype(self.dtype)
