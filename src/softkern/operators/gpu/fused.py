@@ -60,7 +60,7 @@ class FusedPoints:
         self, kernel: Kernel, points: Any, precision: str, share: tuple[int, int] = (0, 1)
     ) -> None:
         self.kernel, self.device, self.share = kernel, points.device, share
-        self.n, self.d = points.shape
+        self.d = points.shape[1]
         self.is_square = isinstance(kernel, Gaussian)
         self.kind = torch.float64 if precision == "float64" else torch.float32
         unit = math.sqrt(math.log2(math.e) / 2) if self.is_square else math.log2(math.e)
@@ -68,15 +68,14 @@ class FusedPoints:
         self.scale = torch.as_tensor(unit / bandwidth, device=self.device)
         self.origin = points.to(torch.float64).median(dim=0).values
         scaled = self._scaled(points)
-        cells = in_frames(scaled.to(torch.float32))
-        self.place, self.size = places_in_frames(cells, self.n), len(cells)
+        number, self.is_row = in_frames(scaled.to(torch.float32))
+        self.place, self.size = places_in_frames(number, self.is_row, len(points)), len(number)
         self._own_lists: dict[str, list[tuple[int, Any, Any]]] = {}
         # three times the columns beside each other, where that is less work than three products
         self.copies = 3 if _power(3 * self.d) <= 3 * _power(self.d) - 16 else 1
         self.width = _power(self.copies * self.d)
         # frames, their centers and what rows are off them; rows that only fill up are none
-        self.is_row, frames = cells[:, 1] == 1, scaled[cells[:, 0]].view(-1, FRAME, self.d)
-        kept = self.is_row.view(-1, FRAME, 1)
+        frames, kept = scaled[number].view(-1, FRAME, self.d), self.is_row.view(-1, FRAME, 1)
         self.low = torch.where(kept, frames, torch.inf).amin(dim=1)
         self.high = torch.where(kept, frames, -torch.inf).amax(dim=1)
         self.center = frames.median(dim=1).values.to(self.kind).contiguous()
@@ -121,8 +120,8 @@ class FusedPoints:
         scaled = self._scaled(points)
         if self._boxes_reach <= CUTOFF or len(points) <= BLOCK:
             return self._blocks(scaled, torch.arange(len(points), device=self.device))
-        cells = in_frames(scaled.to(torch.float32), BLOCK)
-        return self._blocks(scaled[cells[:, 0]], places_in_frames(cells, len(points)))
+        number, is_row = in_frames(scaled.to(torch.float32), BLOCK)
+        return self._blocks(scaled[number], places_in_frames(number, is_row, len(points)))
 
     def _blocks(self, coordinates: Any, place: Any) -> _Blocks:
         """Blocks of rows in the order given; the last row fills up the last block."""
