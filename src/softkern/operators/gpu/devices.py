@@ -58,6 +58,15 @@ def slowdown(device: str) -> float:
     return MULTIPROCESSORS / torch.cuda.get_device_properties(device).multi_processor_count
 
 
+def devices(device: str) -> list[str]:
+    """Devices that share large products: all of them, unless one is named."""
+    if device != "cuda":
+        return [device]
+    import torch
+
+    return [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+
+
 @cache
 def _has_device() -> bool:
     """Whether PyTorch has a CUDA device; does not import it where the driver is missing."""

@@ -17,7 +17,7 @@ from softkern._utils.arrays import on_host
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
 from softkern.operators.base import KernelOperator, ProblemSize
-from softkern.operators.gpu.devices import unavailable_reason
+from softkern.operators.gpu.devices import devices, unavailable_reason
 from softkern.rows import row_slices
 
 PRECISIONS = ("float32", "float64")
@@ -87,12 +87,9 @@ class GpuOperator(KernelOperator):
 
         if not has_fused(self.kernel, points.device):
             return TiledPoints(self.kernel, points)
-        if self.device == "cuda" and len(points) > SPLIT_ROWS:
-            import torch
-
-            shared = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
-            if len(shared) > 1:
-                return SplitPoints(self.kernel, points, self.precision, shared)
+        shared = devices(self.device)
+        if len(shared) > 1 and len(points) > SPLIT_ROWS:
+            return SplitPoints(self.kernel, points, self.precision, shared)
         return FusedPoints(self.kernel, points, self.precision)
 
     def to_device(self, array: Any) -> Any:
