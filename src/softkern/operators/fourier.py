@@ -61,7 +61,7 @@ class FourierOperator(KernelOperator):
             raise ValueError(f"tolerance must lie between 1e-13 and 0.1, got {tolerance!r}.")
         low, high = self.X.min(axis=0).astype(np.float64), self.X.max(axis=0).astype(np.float64)
         self._origin = low + (high - low) / 2
-        extent = 2 * self._scaled(high[None])[0]
+        extent = 2 * self.kernel.scaled(high[None], self._origin)[0]
         self.modes, self._period = fourier_grid(tuple(extent), self.tolerance)
         if math.prod(self.modes) > MODES_LIMIT:
             raise ValueError(
@@ -86,9 +86,6 @@ class FourierOperator(KernelOperator):
         self.__dict__.update(state)
         self._forget()
 
-    def _scaled(self, X: Array) -> Array:
-        return self.kernel.scaled(X, self._origin)
-
     def _product(self, A: Array) -> Array:
         out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
         with self._locked():
@@ -103,7 +100,8 @@ class FourierOperator(KernelOperator):
     def _cross_product(self, X_new: Array, A: Array) -> Array:
         out = np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         # Beyond the reach of the data every entry is zero within the error, and the box ends.
-        inside = np.flatnonzero((np.abs(self._scaled(X_new)) <= self._period / 2).all(axis=1))
+        is_inside = np.abs(self.kernel.scaled(X_new, self._origin)) <= self._period / 2
+        inside = np.flatnonzero(is_inside.all(axis=1))
         if inside.size == 0:
             return out
         fine = math.prod(self.modes) * 2 ** len(self.modes)
@@ -144,7 +142,7 @@ class FourierOperator(KernelOperator):
             # threads of OpenMP do not survive a fork, and waiting for them would never end
             nthreads=1 if is_forked() else available_threads(),
         )
-        angles = self._scaled(points) * (2 * np.pi / self._period)
+        angles = self.kernel.scaled(points, self._origin) * (2 * np.pi / self._period)
         plan.setpts(*(np.ascontiguousarray(column) for column in angles.T))
         return plan
 
