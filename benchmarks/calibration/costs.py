@@ -203,7 +203,7 @@ def fourier_transforms(full: bool) -> Rows:
         width = np.ptp(points, axis=0) / np.asarray(select_bandwidth(points))
         rows.append(
             row(
-                fourier,
+                costs,
                 "NORMAL_WIDTH",
                 float(width.mean()) / 20_000 ** (0.5 / d),
                 f"n^(1/2d) bandwidths, d = {d}",

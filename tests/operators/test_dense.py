@@ -34,7 +34,7 @@ def test_gram_is_not_built_for_new_points(X, monkeypatch):
     fresh = DenseOperator(Gaussian(1.0), X)
     monkeypatch.setattr(DenseOperator, "gram", property(lambda self: pytest.fail("was built")))
     cross = fresh.cross(new)
-    assert cross.geometry(a, expected).distances[:, 0] == pytest.approx(
+    assert cross.geometry(a, norms=expected).distances[:, 0] == pytest.approx(
         1 - 2 * Gaussian(1.0).block(new, X).mean(axis=1) + expected
     )
     assert cross.log_product(a).shape == (9,)

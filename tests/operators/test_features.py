@@ -56,7 +56,7 @@ def test_distances_do_not_depend_on_the_origin(cls, offset, dtype, abs_tol):
     )
     across = operator.cross(new)
     assert across.squared_distances(A) == pytest.approx(mean_distances(new, X, A), abs=abs_tol)
-    assert across.geometry(A, operator.squared_norms(A)).distances.dtype == X.dtype
+    assert across.geometry(A, norms=operator.squared_norms(A)).distances.dtype == X.dtype
 
 
 @pytest.mark.parametrize("cls", OPERATORS)
@@ -72,7 +72,7 @@ def test_products_and_norms_equal_those_of_the_kernel(cls, kernel):
     assert geometry.norms == pytest.approx(norms, rel=1e-10)
     expected = K.diagonal()[:, None] - 2 * K @ A + norms
     assert geometry.distances == pytest.approx(expected, rel=1e-9)
-    found = operator.cross(new).geometry(A, norms)
+    found = operator.cross(new).geometry(A, norms=norms)
     assert found.product == pytest.approx(cross @ A, rel=1e-10)
     own = kernel.diag(new)[:, None]
     assert found.distances == pytest.approx(own - 2 * cross @ A + norms, rel=1e-9)

@@ -84,14 +84,15 @@ class DistributedOperator(KernelOperator):
         """Return the operator over the subsample, and its weights."""
         return self.sample, self.rows.subsample.weight
 
-    def geometry(self, A: Any, product: Any = None) -> Geometry:
+    def geometry(self, A: Any, product: Any = None, norms: Any = None) -> Geometry:
         """Similarities and distances of the rows to centers A (n, c), and their norms.
 
         The norms are NumPy arrays.
         """
         A = persist(self._check_columns(A)[0])
         product = persist(self._product(A) if product is None else product)
-        norms = compute((A * product).sum(axis=0, dtype=np.float64))[0].astype(self.dtype)
+        if norms is None:
+            norms = compute((A * product).sum(axis=0, dtype=np.float64))[0].astype(self.dtype)
         is_semidefinite = self.kernel.is_positive_semidefinite
         distances = squared_distances(self.diag(), product, norms, is_semidefinite)
         return Geometry(product, norms, distances)
@@ -174,8 +175,8 @@ class DistributedNystroem(DistributedOperator):
     def _product(self, A: Any) -> Any:
         return self.geometry(A).product
 
-    def geometry(self, A: Any, product: Any = None) -> Geometry:
-        """As for exact products. The given product is not needed."""
+    def geometry(self, A: Any, product: Any = None, norms: Any = None) -> Geometry:
+        """As for exact products. Given products and norms are not needed."""
         weights = self.on_landmarks(A)
         norms = np.square(self._lower.T @ weights).sum(axis=0).astype(self.dtype)
         geometry = self._geometry_to(self._support, weights, norms)
@@ -211,4 +212,4 @@ def _similarities(X: Array, support: KernelOperator, weights: Array) -> Array:
 
 
 def _distances(X: Array, support: KernelOperator, weights: Array, norms: Array) -> Array:
-    return np.asarray(support.cross(X).geometry(weights, norms).distances)
+    return np.asarray(support.cross(X).geometry(weights, norms=norms).distances)

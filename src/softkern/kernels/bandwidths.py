@@ -157,7 +157,8 @@ def _knn(rows: Rows, seed: int) -> Bandwidth:
 def _median(rows: Rows, seed: int) -> Bandwidth:
     index, weight = rows.sample(PAIR_SAMPLE, seed)
     i, j = np.triu_indices(index.size, 1)
-    distance = np.sqrt(_squared_distances(rows.X[index])[i, j])
+    X = rows.X[index].astype(np.float64)
+    distance = np.sqrt(-2 * Gaussian().log_block(X, X)[i, j])
     weight = weight / weight.max()  # products might overflow
     return lower_quantile(distance, weight[i] * weight[j], 0.5)
 
@@ -194,7 +195,8 @@ def _scott(rows: Rows, seed: int) -> Bandwidth:
 def _loo(rows: Rows, seed: int) -> Bandwidth:
     n, d = rows.shape
     index, weight = rows.sample(PAIR_SAMPLE, seed)
-    squared = _squared_distances(rows.X[index])
+    X = rows.X[index].astype(np.float64)
+    squared = -2 * Gaussian().log_block(X, X)
     np.fill_diagonal(squared, np.inf)
     largest = squared[np.isfinite(squared)].max()
     if not (squared.min(axis=1) > 0).any():
@@ -242,12 +244,12 @@ def _neighbor_distances(
     size = max(REFERENCE_SAMPLE, -(-KNN_NEIGHBOR * n // neighbor))
     reference, _ = rows.reweighted().sample(size, seed)
     k = min(max(1, round(neighbor * reference.size / n)), reference.size - 1)
-    X = _centered(rows.X)
+    # distances by products, and their differences, lose the digits of a common offset
+    X = rows.X if sp.issparse(rows.X) else rows.X.astype(np.float64) - np.median(rows.X, axis=0)
     distance, index = k_nearest(X[reference], X[queries], k + 1)
     is_itself = reference[index[:, 0]] == queries
     if sp.issparse(X):
         return np.where(is_itself, distance[:, k], distance[:, k - 1]), weight
-    # the search may compute distances from products, which lose digits
     neighbors = reference[np.where(is_itself, index[:, k], index[:, k - 1])]
     return np.linalg.norm(X[queries] - X[neighbors], axis=1), weight
 
@@ -263,7 +265,8 @@ def _share_within(rows: Rows, seed: int) -> NDArray[np.float64]:
     if share.size > WITHIN_SAMPLE:  # no single column hides what so many others show
         return share
     index, weight = rows.sample(WITHIN_SAMPLE, seed)
-    sample = _centered(rows.X[index].toarray() if sp.issparse(rows.X) else rows.X[index])
+    sample = rows.X[index].toarray() if sp.issparse(rows.X) else rows.X[index]
+    sample = sample.astype(np.float64) - np.median(sample, axis=0)
     ends = (WITHIN_CLIP, 1 - WITHIN_CLIP)
     low, high = np.apply_along_axis(lower_quantile, 0, sample, weight, ends)
     columns = np.where(low < high, np.clip(sample, low, high), sample)
@@ -292,14 +295,3 @@ def _mean_difference(columns: Array, others: NDArray[np.intp], weight: Array) ->
     for k, x in enumerate(columns.T):
         sums[k] = np.sum(parts * np.abs(x[others] - x[:, None]))
     return sums / weight.sum()
-
-
-def _squared_distances(X: Any) -> Array:
-    """Return squared distances between all pairs of rows."""
-    X = X.astype(np.float64)
-    return -2 * Gaussian().log_block(X, X)
-
-
-def _centered(X: Any) -> Any:
-    """Subtract a common offset, which costs digits when distances are computed from products."""
-    return X if sp.issparse(X) else X.astype(np.float64) - np.median(X, axis=0)

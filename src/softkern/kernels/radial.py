@@ -73,8 +73,7 @@ class Radial(Kernel):
 
     def array_log_block(self, X: Any, Y: Any) -> Any:
         widths = np.broadcast_to(np.asarray(self.bandwidth), (X.shape[1],)).tolist()
-        columns = range(len(widths))
-        gaps = ((X[:, k][:, None] - Y[:, k][None, :]) / widths[k] for k in columns)
+        gaps = ((X[:, k][:, None] - Y[:, k][None, :]) / width for k, width in enumerate(widths))
         return sum(self._factor_logs(gap) for gap in gaps)
 
     def with_bandwidth(self, bandwidth: float | ArrayLike) -> Self:

@@ -37,7 +37,6 @@ def resolve(
     *,
     bandwidth: str | float | ArrayLike = "auto",
     kernel_params: dict[str, Any] | None = None,
-    sample_weight: Any = None,
     random_state: Any = 0,
 ) -> Kernel:
     """Create a kernel from a name of ours or scikit-learn's, or from a function (X, Y) -> (n, m).
@@ -47,6 +46,13 @@ def resolve(
     the parameter ``gamma``. Other kernels accept only ``bandwidth="auto"``.
     """
     params = dict(kernel_params or {})
+    if isinstance(kernel, str) and kernel in {*RADIAL, *PLAIN}:
+        names = ["gamma"] if kernel in RADIAL else list(signature(PLAIN[kernel]).parameters)
+        unknown = sorted(set(params) - set(names))
+        if unknown:
+            raise ValueError(
+                f"kernel={kernel!r} takes no parameter {unknown[0]!r}; it takes {names or 'none'}."
+            )
     is_auto = isinstance(bandwidth, str) and bandwidth == "auto"
     if not (isinstance(kernel, str) and kernel in RADIAL):
         chosen = _without_bandwidth(kernel, params)
@@ -57,7 +63,6 @@ def resolve(
                 f"bandwidth='auto' or {instead}."
             )
         return chosen
-    _check_names(kernel, params, ["gamma"])
     if "gamma" in params:
         if not is_auto:
             raise ValueError(
@@ -68,9 +73,7 @@ def resolve(
     elif isinstance(bandwidth, str):
         if X is None and bandwidth in RULES:
             raise ValueError(f"bandwidth={bandwidth!r} depends on the data; pass X, or a number.")
-        bandwidth = select_bandwidth(
-            X, bandwidth, sample_weight=sample_weight, random_state=random_state
-        )
+        bandwidth = select_bandwidth(X, bandwidth, random_state=random_state)
     return RADIAL[kernel](bandwidth)
 
 
@@ -89,7 +92,6 @@ def _without_bandwidth(kernel: Any, params: dict[str, Any]) -> Kernel:
     if callable(kernel):
         return CallableKernel(kernel, params)
     if isinstance(kernel, str) and kernel in PLAIN:
-        _check_names(kernel, params, list(signature(PLAIN[kernel]).parameters))
         return PLAIN[kernel](**params)
     from sklearn.metrics.pairwise import kernel_metrics  # slow import
 
@@ -97,11 +99,3 @@ def _without_bandwidth(kernel: Any, params: dict[str, Any]) -> Kernel:
         return PairwiseKernel(kernel, params)
     names = sorted({*RADIAL, *PLAIN, *kernel_metrics()})
     raise ValueError(f"kernel={kernel!r} is unknown; give a function, a Kernel or one of {names}.")
-
-
-def _check_names(kernel: str, params: dict[str, Any], names: list[str]) -> None:
-    unknown = sorted(set(params) - set(names))
-    if unknown:
-        raise ValueError(
-            f"kernel={kernel!r} takes no parameter {unknown[0]!r}; it takes {names or 'none'}."
-        )

@@ -260,7 +260,7 @@ class KernelModel(SoftModel):
     def _geometry(self, rows: CrossOperator) -> Geometry:
         """Compute the geometry of samples relative to the stored centers."""
         if rows.lengths_are_known:
-            return rows.geometry(self._columns, self._norms)
+            return rows.geometry(self._columns, norms=self._norms)
         if self._unknown_lengths:
             raise ValueError(self._unknown_lengths)
         # clusters compete by differences of distances, which do not need K(x, x)

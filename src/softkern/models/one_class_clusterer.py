@@ -141,7 +141,7 @@ class OneClassClusterer(CenterClusterer):
             history = {name: best.history[name] + then.history[name] for name in then.history}
             return replace(then, n_iter=best.n_iter + then.n_iter, history=history)
         sample = self.plan_.prediction_operator(part.X, operator.kernel)
-        geometry = sample.cross(operator.X).geometry(best.coefficients, best.geometry.norms)
+        geometry = sample.cross(operator.X).geometry(best.coefficients, norms=best.geometry.norms)
         rule = self._loop_rule(operator)
         mass = rule.memberships.evaluate(geometry, best.centers, weight).mass
         svms: Any = rule.centers

@@ -62,13 +62,6 @@ class KernelProducts(ABC):
     def _product(self, A: Array) -> Array:
         """K @ A, (m, c), for a checked A (n, c) of the operator's dtype."""
 
-    @abstractmethod
-    def geometry(self, A: Any) -> Geometry:
-        """Similarities and distances of the rows to centers A (n, c), and the centers' norms.
-
-        The product K @ A is computed where it is not given.
-        """
-
     def __matmul__(self, A: Any) -> Array:
         columns, is_vector = self.support._check_columns(A)
         product = self._product(columns)
@@ -104,17 +97,25 @@ class KernelProducts(ABC):
             distances = features.distances(features.centers(columns), self._new_features)
         return distances[:, 0] if is_vector else distances
 
-    def _geometry_of(self, A: Any, product: Any, norms: Any) -> Geometry:
-        """The geometry of checked centers A (n, c), given their product and squared norms."""
+    def geometry(self, A: Any, product: Any = None, norms: Any = None) -> Geometry:
+        """Similarities and distances of the rows to centers A (n, c), and the centers' norms.
+
+        The product K @ A and the squared norms are computed where they are not given.
+        """
         support = self.support
-        is_away = support.on_device and not is_numpy_array(A)
+        columns, _ = support._check_columns(A)
+        product = self._product(columns) if product is None else product
+        product = product.reshape(self.shape[0], columns.shape[1])
+        if norms is None:
+            norms = center_norms(columns, product if self is support else support._product(columns))
+        is_away = support.on_device and not is_numpy_array(columns)
         features = None if is_away else support.features
         if features is None:
             diag = self._device_diagonal if is_away else self._diagonal
             is_semidefinite = support.kernel.is_positive_semidefinite
             distances = squared_distances(diag, product, norms, is_semidefinite)
         else:
-            distances = features.distances(features.centers(A), self._new_features)
+            distances = features.distances(features.centers(columns), self._new_features)
         return Geometry(product, norms, distances)
 
     def log_product(self, A: Any, product: Array | None = None) -> Array:
@@ -308,12 +309,6 @@ class KernelOperator(KernelProducts):
         diag, is_semidefinite = self._diagonal, self.kernel.is_positive_semidefinite
         return squared_distances(diag, self.columns(index), diag[index], is_semidefinite)
 
-    def geometry(self, A: Any, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the support to centers A (n, c), and their norms."""
-        columns, _ = self._check_columns(A)
-        product = self._product(columns) if product is None else product.reshape(columns.shape)
-        return self._geometry_of(columns, product, center_norms(columns, product))
-
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
         """The same centers for new points: numbers of rows, these points, coefficients on them.
 
@@ -419,10 +414,3 @@ class CrossOperator(KernelProducts):
     @cached_property
     def _new_features(self) -> Any:
         return self.support.kernel.features(self.X)
-
-    def geometry(self, A: Any, norms: Any = None, product: Array | None = None) -> Geometry:
-        """Similarities and distances of the new points to centers A (n, c), and their norms."""
-        columns, _ = self.support._check_columns(A)
-        norms = self.support.squared_norms(columns) if norms is None else norms
-        product = self._product(columns) if product is None else product
-        return self._geometry_of(columns, product, norms)

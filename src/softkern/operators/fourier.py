@@ -28,7 +28,6 @@ PEAK_ROWS = 256  # of the support that its largest entry is read from
 RELATIVE = 1e-4  # accuracy that log_product asks of an entry before it takes it
 WIDEST = 1e12  # bandwidths; beyond, the number of modes is over any limit
 KEPT_BYTES = 2**26  # modes of the last coefficients are kept for new points up to this size
-NORMAL_WIDTH = 8.3  # of n^(1/2d) default bandwidths: how wide normal data are, where unknown
 
 # One or two columns of K @ A: their numbers, their sizes, and their scaled modes on the grid
 Modes = tuple[Array, Array, Array]
@@ -57,13 +56,12 @@ class FourierOperator(KernelOperator):
 
     def __init__(self, kernel: Kernel, X: Any, tolerance: float | None = None) -> None:
         super().__init__(kernel, X)
-        default = default_tolerance(self.dtype)
-        self.tolerance = default if tolerance is None else float(tolerance)
+        self.tolerance = float(default_tolerance(self.dtype) if tolerance is None else tolerance)
         if not 1e-13 <= self.tolerance <= 1e-1:
             raise ValueError(f"tolerance must lie between 1e-13 and 0.1, got {tolerance!r}.")
         low, high = self.X.min(axis=0).astype(np.float64), self.X.max(axis=0).astype(np.float64)
         self._origin = low + (high - low) / 2
-        extent = 2 * self._scaled(high[None])[0]
+        extent = 2 * self.kernel.scaled(high[None], self._origin)[0]
         self.modes, self._period = fourier_grid(tuple(extent), self.tolerance)
         if math.prod(self.modes) > MODES_LIMIT:
             raise ValueError(
@@ -88,9 +86,6 @@ class FourierOperator(KernelOperator):
         self.__dict__.update(state)
         self._forget()
 
-    def _scaled(self, X: Array) -> Array:
-        return self.kernel.scaled(X, self._origin)
-
     def _product(self, A: Array) -> Array:
         out = np.zeros((self.shape[0], A.shape[1]), dtype=self.dtype)
         with self._locked():
@@ -105,7 +100,8 @@ class FourierOperator(KernelOperator):
     def _cross_product(self, X_new: Array, A: Array) -> Array:
         out = np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         # Beyond the reach of the data every entry is zero within the error, and the box ends.
-        inside = np.flatnonzero((np.abs(self._scaled(X_new)) <= self._period / 2).all(axis=1))
+        is_inside = np.abs(self.kernel.scaled(X_new, self._origin)) <= self._period / 2
+        inside = np.flatnonzero(is_inside.all(axis=1))
         if inside.size == 0:
             return out
         fine = math.prod(self.modes) * 2 ** len(self.modes)
@@ -146,7 +142,7 @@ class FourierOperator(KernelOperator):
             # threads of OpenMP do not survive a fork, and waiting for them would never end
             nthreads=1 if is_forked() else available_threads(),
         )
-        angles = self._scaled(points) * (2 * np.pi / self._period)
+        angles = self.kernel.scaled(points, self._origin) * (2 * np.pi / self._period)
         plan.setpts(*(np.ascontiguousarray(column) for column in angles.T))
         return plan
 
@@ -184,15 +180,11 @@ class FourierOperator(KernelOperator):
         # the error is a share of the largest entry over the support, which queries need not reach
         peak = product.max(axis=0, initial=0)
         if product.shape[0] != self.shape[0]:
-            peak = np.maximum(peak, self._support_peak(A))
+            if self._peak is None or not np.array_equal(self._peak[0], A):
+                rows = self.X[:: max(1, self.shape[0] // PEAK_ROWS)]
+                self._peak = A.copy(), self._cross_product(rows, A).max(axis=0, initial=0)
+            peak = np.maximum(peak, self._peak[1])
         return product <= self.tolerance / RELATIVE * peak
-
-    def _support_peak(self, A: Array) -> Array:
-        """About the largest entries of K @ A over the support, (c,), from some of its rows."""
-        if self._peak is None or not np.array_equal(self._peak[0], A):
-            rows = self.X[:: max(1, self.shape[0] // PEAK_ROWS)]
-            self._peak = A.copy(), self._cross_product(rows, A).max(axis=0, initial=0)
-        return self._peak[1]
 
     @classmethod
     def unsupported_reason(cls, problem: ProblemSize) -> str | None:
@@ -202,9 +194,10 @@ class FourierOperator(KernelOperator):
             return f"it needs at most 3 columns, not {problem.d}"
         if problem.is_sparse:
             return "it needs a dense array"
-        modes, _ = fourier_grid(problem_extent(problem), default_tolerance(problem.dtype))
-        limit = min(MODES_LIMIT, max(FEW_MODES, problem.n**2))
-        if problem.extent is None or math.prod(modes) <= limit:
+        if problem.extent is None:
+            return None
+        modes, _ = fourier_grid(problem.extent, default_tolerance(problem.dtype))
+        if math.prod(modes) <= min(MODES_LIMIT, max(FEW_MODES, problem.n**2)):
             return None
         width = _times(problem.extent)
         return f"the data are {width} bandwidths wide: too many Fourier modes for {problem.n} rows"
@@ -235,13 +228,6 @@ def fourier_grid(extent: tuple[float, ...], tolerance: float) -> tuple[tuple[int
     reach = math.sqrt(2 * math.log(10 / tolerance))
     period = np.minimum(np.asarray(extent, dtype=np.float64), WIDEST) + 2 * reach
     return tuple(2 * math.ceil(reach * p / (2 * math.pi)) + 1 for p in period), period
-
-
-def problem_extent(problem: ProblemSize) -> tuple[float, ...]:
-    """Width of the data in bandwidths; where unknown, that of normal data at the default one."""
-    if problem.extent is not None:
-        return problem.extent
-    return (NORMAL_WIDTH * problem.n ** (0.5 / problem.d),) * problem.d
 
 
 def _times(extent: Any) -> str:

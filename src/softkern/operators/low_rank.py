@@ -130,17 +130,15 @@ class NystroemOperator(KernelOperator):
     def _add_panel(self, chosen: Array) -> None:
         """Add rows of Fᵀ for new landmarks, and subtract the part of the diagonal they explain."""
         n = self.shape[0]
-        square = on_host(self._unexplained(chosen, chosen))
+        own = self._unexplained(chosen, chosen)
+        xp, dtype = namespace(own), self._points.dtype if self.on_device else self.dtype
+        panel = xp.empty((chosen.size, n), dtype=dtype, device=device(own))
+        square = on_host(own)
         square = np.asarray((square + square.T) / 2, dtype=np.float64)
         lower = np.linalg.cholesky(square + 1e-14 * np.trace(square) * np.eye(chosen.size))
-        panel: Any = None
         explained = np.empty(n)
         for rows in row_blocks(n, 4 * chosen.size, 8):
             values = self._unexplained(chosen, rows)
-            xp = namespace(values)
-            if panel is None:
-                dtype = self.dtype if is_numpy_array(values) else values.dtype
-                panel = xp.empty((chosen.size, n), dtype=dtype, device=device(values))
             if is_numpy_array(values):  # on the transposes, whose memory layout BLAS needs
                 transposed = values.T.astype(np.float64)
                 solved = dtrsm(1.0, lower, transposed, side=1, trans_a=1, lower=1).T
@@ -210,7 +208,7 @@ class NystroemOperator(KernelOperator):
         if self.rank == 0:  # K is zero
             return np.zeros((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         # Fᵀ of new points is lower⁻¹ K(landmarks, X_new): solve on the side of A, once.
-        weights = self._landmark_weights(self.image(A)).astype(self.dtype)
+        weights = self._landmark_weights(A).astype(self.dtype)
         points = self.X[self.landmarks]
         out = np.empty((X_new.shape[0], A.shape[1]), dtype=self.dtype)
         for rows in row_blocks(X_new.shape[0], self.rank, 8):
@@ -223,20 +221,18 @@ class NystroemOperator(KernelOperator):
         image = np.concatenate([on_host(panel @ columns) for panel in self._panels])
         return image.astype(np.float64)
 
-    def _landmark_weights(self, image: Array) -> Array:
-        """Coefficients on the landmarks, (rank, c), of centers of this image."""
-        return solve_triangular(self.lower, image, lower=True, trans="T", check_finite=False)
+    def _landmark_weights(self, A: Any, nonnegative: bool = False) -> Array:
+        """Coefficients on the landmarks, (rank, c), nearest to the centers in feature space."""
+        image, lower = self.image(A), self.lower
+        if nonnegative:
+            return np.column_stack([nnls(lower.T, column)[0] for column in image.T])
+        return solve_triangular(lower, image, lower=True, trans="T", check_finite=False)
 
     def compressed(self, A: Any, nonnegative: bool = False) -> tuple[Array, Any, Array]:
         """Landmarks, and the coefficients on them nearest to the centers in feature space."""
         if self.rank == 0:
             return super().compressed(A, nonnegative)
-        image = self.image(A)
-        if nonnegative:
-            lower = self.lower
-            weights = np.column_stack([nnls(lower.T, column)[0] for column in image.T])
-        else:
-            weights = self._landmark_weights(image)
+        weights = self._landmark_weights(A, nonnegative)
         used = weights.any(axis=1)
         rows = self.landmarks[used]
         return rows, self.X[rows], weights[used].astype(self.dtype)

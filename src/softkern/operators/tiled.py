@@ -7,7 +7,7 @@ threads. Tiles that are too far from a block of rows to matter are skipped.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
@@ -136,32 +136,32 @@ class _GaussianTiles:
         ]
         self.center, self.low, self.high = np.zeros((3, len(self.parts), padded_columns(d)))
         self.radius = np.zeros(len(self.parts))
-        self.support = self._tiled(padded_columns(d), self._local)
+        self.support = self._tiled(padded_columns(d), self._local_coordinates())
 
     def scaled(self, rows: Array) -> Array:
         """Coordinates in which the kernel is a power of two, in float64."""
         with np.errstate(over="ignore"):  # of new points infinitely many bandwidths away
             return np.asarray((rows - self.offset) * self.scale)
 
-    def _tiled(self, width: int, rows_of: Callable[[int], Array]) -> Array:
-        """Rows of a table as (tiles, width, 512), zero where there is no row or column."""
+    def _tiled(self, width: int, parts: Iterable[Array]) -> Array:
+        """Rows of all tiles as (tiles, width, 512), zero where there is no row or column."""
         tiles = np.zeros((len(self.parts), width, TILE), dtype=self.dtype)
-        for t in range(len(self.parts)):
-            rows = rows_of(t)
-            tiles[t, : rows.shape[1], : rows.shape[0]] = rows.T
+        for tile, rows in zip(tiles, parts, strict=True):
+            tile[: rows.shape[1], : rows.shape[0]] = rows.T
         return tiles
 
-    def _local(self, tile: int) -> Array:
-        """Coordinates of a tile around its own center: small numbers, whose digits all count."""
-        columns = slice(0, self.X.shape[1])
-        coordinates = self.scaled(self.X[self.order[self.parts[tile]]])
-        self.low[tile, columns] = coordinates.min(axis=0)
-        self.high[tile, columns] = coordinates.max(axis=0)
-        self.center[tile, columns] = np.median(coordinates, axis=0)
-        local = coordinates - self.center[tile, columns]
-        with np.errstate(over="ignore"):  # an endless ball is near to all
-            self.radius[tile] = np.sqrt(np.square(local).sum(axis=1).max())
-        return np.asarray(local)
+    def _local_coordinates(self) -> Iterator[Array]:
+        """Coordinates of tiles around their own centers: small numbers, whose digits all count."""
+        d = self.X.shape[1]
+        for tile, part in enumerate(self.parts):
+            coordinates = self.scaled(self.X[self.order[part]])
+            self.low[tile, :d] = coordinates.min(axis=0)
+            self.high[tile, :d] = coordinates.max(axis=0)
+            self.center[tile, :d] = np.median(coordinates, axis=0)
+            local = coordinates - self.center[tile, :d]
+            with np.errstate(over="ignore"):  # an endless ball is near to all
+                self.radius[tile] = np.sqrt(np.square(local).sum(axis=1).max())
+            yield local
 
     def _progress(self, m: int, c: int, total: int) -> AbstractContextManager[Any]:
         """Report the progress of a product of m rows with c columns, unless it is short."""
@@ -194,7 +194,7 @@ class _GaussianTiles:
         """
         from softkern.operators._gaussian_tiles import gaussian_pairs
 
-        weights = self._tiled(1, lambda tile: a[self.order[self.parts[tile]]])
+        weights = self._tiled(1, (a[self.order[part]] for part in self.parts))
         counts = np.array([part.stop - part.start for part in self.parts])
         sums = np.zeros((len(self.parts), TILE, 1))
         ends = np.linspace(0, len(self.parts), min(len(self.parts), GROUPS) + 1).astype(int)
@@ -222,7 +222,7 @@ class _GaussianTiles:
 
         m, c = out.shape
         padded_c = 1 if c == 1 else -(-c // 4) * 4
-        weights = self._tiled(padded_c, lambda tile: A[self.order[self.parts[tile]]])
+        weights = self._tiled(padded_c, (A[self.order[part]] for part in self.parts))
         share = -(-m // (4 * threads * ROW_BLOCK)) * ROW_BLOCK  # some tasks a thread, to balance
         rows_per_task = min(ROWS_PER_TASK, share)
         boxes = self.center, self.radius, self.low, self.high

@@ -19,7 +19,6 @@ from softkern.operators.fourier import (
     KEPT_BYTES,
     default_tolerance,
     fourier_grid,
-    problem_extent,
     transform_seconds,
 )
 from softkern.operators.gpu.devices import slowdown
@@ -62,6 +61,7 @@ FOURIER_SPREADING_SECONDS = 0.7e-9  # one thread, a point and value of the sprea
 FOURIER_POINT_SECONDS = 2.5e-8  # a point, beyond spreading
 FOURIER_TRANSFORM_SECONDS = 2e-3  # every transform
 FOURIER_SORTING_SECONDS = 6e-8  # a point, once
+NORMAL_WIDTH = 8.3  # of n^(1/2d) default bandwidths: how wide normal data are, where unknown
 
 LOW_RANK_VALUE_SECONDS = 25e-9  # an entry of the factor, once
 LOW_RANK_COLUMN_SECONDS = 2e-10  # in addition, for every column of the data
@@ -159,7 +159,8 @@ def _near_share(problem: ProblemSize) -> float:
 def fourier_cost(problem: ProblemSize, tolerance: float | None = None) -> Cost:
     """A few passes over the points, and transforms of the grid."""
     tolerance = tolerance or default_tolerance(problem.dtype)
-    modes = math.prod(fourier_grid(problem_extent(problem), tolerance)[0])
+    extent = problem.extent or (NORMAL_WIDTH * problem.n ** (0.5 / problem.d),) * problem.d
+    modes = math.prod(fourier_grid(extent, tolerance)[0])
     width = -math.log10(tolerance) + 1  # points of the spreading kernel, per column
     fine = modes * 2**problem.d
     memory = problem.n * 8 * (6 * problem.d + 10) + problem.vectors + 16 * (2 * modes + 2 * fine)

@@ -26,7 +26,18 @@ def unavailable_reason(device: str | None = None, **options: Any) -> str | None:
 
         if is_forked() and torch.cuda._is_in_bad_fork():
             return "the process that this one is a fork of uses CUDA already; start it by spawn"
-    return None if device is None else _unknown(device)
+    if device is None:
+        return None
+    import torch
+
+    try:
+        number = torch.device(device).index or 0
+    except (RuntimeError, TypeError):
+        return f"device={device!r} is not known to PyTorch; give 'cuda', 'cuda:0' or 'cpu'"
+    count = torch.cuda.device_count()
+    if device.startswith("cuda") and number >= count:
+        return f"device={device!r} is not there; the last is 'cuda:{count - 1}'"
+    return None
 
 
 def free_memory(device: str | None = None, **options: Any) -> int:
@@ -72,17 +83,3 @@ def _is_loaded(driver: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _unknown(device: str) -> str | None:
-    """Return why the name of a device is invalid, or None."""
-    import torch
-
-    try:
-        number = getattr(torch.device(device), "index", None) or 0
-    except (RuntimeError, TypeError):
-        return f"device={device!r} is not known to PyTorch; give 'cuda', 'cuda:0' or 'cpu'"
-    count = torch.cuda.device_count()
-    if device.startswith("cuda") and number >= count:
-        return f"device={device!r} is not there; the last is 'cuda:{count - 1}'"
-    return None

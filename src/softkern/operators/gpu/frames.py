@@ -20,8 +20,8 @@ SINGLE = 1e-4  # share of the squared width of all that is looked at, near which
 SPARE = 6  # more neighbors than needed, since distances by products lose digits
 
 
-def in_frames(points: Any, size: int = FRAME) -> Any:
-    """Row numbers in an order in which each `size` lie together, and whether they are new, (m, 2).
+def in_frames(points: Any, size: int = FRAME) -> tuple[Any, Any]:
+    """Row numbers in an order in which each `size` lie together, and whether they are new, (m,).
 
     Some rows stand twice, so that all frames are of one size. The second time they do not count.
     """
@@ -36,7 +36,7 @@ def in_frames(points: Any, size: int = FRAME) -> Any:
     for _ in range(levels):
         cells = _sorted_cells(points, number, cells).reshape(2 * len(cells), -1)
     cells = _cut(points, number, cells, per_leaf, size).reshape(-1)
-    return torch.stack([number[cells], (cells < n).long()], dim=1)
+    return number[cells], cells < n
 
 
 def _cut(points: Any, number: Any, cells: Any, parts: int, size: int) -> Any:
@@ -58,11 +58,10 @@ def _sorted_cells(points: Any, number: Any, cells: Any) -> Any:
     return cells.gather(1, key.argsort(dim=1))
 
 
-def places_in_frames(cells: Any, n: int) -> Any:
+def places_in_frames(number: Any, is_row: Any, n: int) -> Any:
     """Where each of n rows stands in the order of `in_frames`, (n,)."""
-    is_row = cells[:, 1] == 1
-    place = torch.empty(n, dtype=torch.int64, device=cells.device)
-    place[cells[is_row, 0]] = torch.nonzero(is_row)[:, 0]
+    place = torch.empty(n, dtype=torch.int64, device=number.device)
+    place[number[is_row]] = torch.nonzero(is_row)[:, 0]
     return place
 
 
@@ -70,8 +69,7 @@ def near_rows(points: Any, k: int) -> Any:
     """Numbers of the k points (n, d) nearest to each, itself among them, (n, k)."""
     points = points.to(torch.float64)
     points = points - points.median(dim=0).values
-    cells = in_frames(points.to(torch.float32))
-    number, is_row = cells[:, 0].view(-1, FRAME), (cells[:, 1] == 1).view(-1, FRAME)
+    number, is_row = (part.view(-1, FRAME) for part in in_frames(points.to(torch.float32)))
     frames = points[number]
     low, high = frames.amin(dim=1), frames.amax(dim=1)
     nearest, reach = _reaches(frames, is_row, k)
@@ -88,8 +86,8 @@ def near_rows(points: Any, k: int) -> Any:
     return found
 
 
-def _reaches(frames: Any, is_row: Any, k: int) -> tuple[Any, Any]:
-    """Squared distances of rows to their k-th in a frame, the least and the largest, (frames,)."""
+def _reaches(frames: Any, is_row: Any, k: int) -> Any:
+    """Squared distances of rows to their k-th in a frame, least and largest, (2, frames)."""
     found = []
     for some, kept in zip(frames.split(FRAMES_AT_ONCE), is_row.split(FRAMES_AT_ONCE), strict=True):
         squared = torch.cdist(some, some, compute_mode="donot_use_mm_for_euclid_dist").square_()
@@ -97,8 +95,7 @@ def _reaches(frames: Any, is_row: Any, k: int) -> tuple[Any, Any]:
         kth = squared.kthvalue(min(k, FRAME), dim=2).values
         least = torch.where(kept, kth, torch.inf).amin(dim=1)
         found.append(torch.stack([least, torch.where(kept, kth, 0.0).amax(dim=1)]))
-    nearest, reach = torch.cat(found, dim=1)
-    return nearest, reach
+    return torch.cat(found, dim=1)
 
 
 def _nearest_of(points: Any, mine: Any, others: Any, k: int, kind: Any) -> Any:

@@ -60,7 +60,7 @@ class FusedPoints:
         self, kernel: Kernel, points: Any, precision: str, share: tuple[int, int] = (0, 1)
     ) -> None:
         self.kernel, self.device, self.share = kernel, points.device, share
-        self.n, self.d = points.shape
+        self.d = points.shape[1]
         self.is_square = isinstance(kernel, Gaussian)
         self.kind = torch.float64 if precision == "float64" else torch.float32
         unit = math.sqrt(math.log2(math.e) / 2) if self.is_square else math.log2(math.e)
@@ -68,23 +68,14 @@ class FusedPoints:
         self.scale = torch.as_tensor(unit / bandwidth, device=self.device)
         self.origin = points.to(torch.float64).median(dim=0).values
         scaled = self._scaled(points)
-        cells = in_frames(scaled.to(torch.float32))
-        self.place, self.size = places_in_frames(cells, self.n), len(cells)
+        number, self.is_row = in_frames(scaled.to(torch.float32))
+        self.place, self.size = places_in_frames(number, self.is_row, len(points)), len(number)
         self._own_lists: dict[str, list[tuple[int, Any, Any]]] = {}
         # three times the columns beside each other, where that is less work than three products
         self.copies = 3 if _power(3 * self.d) <= 3 * _power(self.d) - 16 else 1
         self.width = _power(self.copies * self.d)
-        self._lay_out(scaled[cells[:, 0]], cells[:, 1] == 1)
-
-    def _scaled(self, points: Any) -> Any:
-        """Coordinates in which kernel values are powers of two, in double precision."""
-        return (points.to(torch.float64) - self.origin) * self.scale
-
-    def _lay_out(self, coordinates: Any, is_row: Any) -> None:
-        """Frames, their centers and what rows are off them; rows that only fill up are none."""
-        frames = coordinates.view(-1, FRAME, self.d)
-        kept = is_row.view(-1, FRAME, 1)
-        self.n_frames, self.is_row = len(frames), is_row
+        # frames, their centers and what rows are off them; rows that only fill up are none
+        frames, kept = scaled[number].view(-1, FRAME, self.d), self.is_row.view(-1, FRAME, 1)
         self.low = torch.where(kept, frames, torch.inf).amin(dim=1)
         self.high = torch.where(kept, frames, -torch.inf).amax(dim=1)
         self.center = frames.median(dim=1).values.to(self.kind).contiguous()
@@ -92,6 +83,10 @@ class FusedPoints:
         self.is_wide = local.square().sum(dim=2).amax(dim=1) > WIDE
         self.local = local.view(self.size, self.d)
         self._boxes_reach = float((self.high.amax(dim=0) - self.low.amin(dim=0)).square().sum())
+
+    def _scaled(self, points: Any) -> Any:
+        """Coordinates in which kernel values are powers of two, in double precision."""
+        return (points.to(torch.float64) - self.origin) * self.scale
 
     # Layouts, made when first needed
 
@@ -125,8 +120,8 @@ class FusedPoints:
         scaled = self._scaled(points)
         if self._boxes_reach <= CUTOFF or len(points) <= BLOCK:
             return self._blocks(scaled, torch.arange(len(points), device=self.device))
-        cells = in_frames(scaled.to(torch.float32), BLOCK)
-        return self._blocks(scaled[cells[:, 0]], places_in_frames(cells, len(points)))
+        number, is_row = in_frames(scaled.to(torch.float32), BLOCK)
+        return self._blocks(scaled[number], places_in_frames(number, is_row, len(points)))
 
     def _blocks(self, coordinates: Any, place: Any) -> _Blocks:
         """Blocks of rows in the order given; the last row fills up the last block."""
@@ -154,7 +149,12 @@ class FusedPoints:
             if heaviest is None:
                 is_near = self._distances(low, high, frames, torch.float32) < CUTOFF
             else:
-                is_near = self._matters(low, high, frames, *heaviest)
+                best, second = heaviest  # the second is there even where a row itself is left out
+                least = second - self._distances(low, high, frames, torch.float64, far=True)
+                nearest = self._distances(low, high, frames, torch.float64)
+                # and what rounding may hide
+                margin = CUTOFF + 1e-12 * nearest.amin(dim=1, keepdim=True)
+                is_near = best - nearest >= least.amax(dim=1, keepdim=True) - margin
             starts = torch.zeros(len(low) + 1, dtype=torch.int64, device=self.device)
             torch.cumsum(is_near.sum(dim=1), 0, out=starts[1:])
             yield first, starts, frames[torch.nonzero(is_near)[:, 1]].to(torch.int32)
@@ -170,18 +170,11 @@ class FusedPoints:
             distance += gap.square() if self.is_square else gap.abs()
         return distance
 
-    def _matters(self, low: Any, high: Any, frames: Any, best: Any, second: Any) -> Any:
-        """Whether a frame adds to the sums of a block, however small they are, (blocks, frames)."""
-        kind = torch.float64
-        # the second weight is there even where a query's own row is left out
-        least = second - self._distances(low, high, frames, kind, far=True)
-        nearest = self._distances(low, high, frames, kind)
-        margin = CUTOFF + 1e-12 * nearest.amin(dim=1, keepdim=True)  # and what rounding may hide
-        return best - nearest >= least.amax(dim=1, keepdim=True) - margin
-
     def _lists(self, queries: _Blocks, part: str) -> Iterable[tuple[int, Any, Any]]:
         """Lists of near frames, wide or not; those of the support itself are kept if few."""
         chosen = self._frames_of(part)
+        if not len(chosen):
+            return []
         is_own = queries is self.__dict__.get("_own_blocks")
         if not (is_own and len(queries.low) * len(chosen) <= MOST_ENTRIES):
             return self._near(queries, chosen)
@@ -191,7 +184,7 @@ class FusedPoints:
 
     def _frames_of(self, part: str) -> Any:
         if part == "all":
-            return torch.arange(self.n_frames, device=self.device)
+            return torch.arange(len(self.low), device=self.device)
         return torch.nonzero(self.is_wide if part == "wide" else ~self.is_wide)[:, 0]
 
     # Products
@@ -222,27 +215,18 @@ class FusedPoints:
         else:  # as halves, times 2^15 like the kernel values
             weights = _split(laid * 2.0**SHIFT, torch.float16)
             unit, shift = unit * 2.0 ** (-2 * SHIFT), SHIFT
-        for part, by_products, is_double in self._ways(n):
+        fits = _power(self.d) <= WIDEST_PRODUCTS
+        by_products = self.is_square and fits and (n > 1 or self.d > UNROLLED)
+        for part in ("all",) if self.kind == torch.float64 else ("narrow", "wide"):
             for first, starts, near in self._lists(queries, part):
                 rows = slice(first * BLOCK, None)
                 x = [values[:, rows] for values in queries.columns]
                 work = *weights, sums[rows], starts, near
-                if by_products:
+                if by_products and part == "narrow":
                     self._by_products(x, work, shift)
                 else:
-                    self._by_differences(x, work, queries.size, shift, is_double)
+                    self._by_differences(x, work, queries.size, shift, part == "wide")
         return sums[:, :c] * unit
-
-    def _ways(self, n: int) -> Iterator[tuple[str, bool, bool]]:
-        """Which frames, whether by products, and whether with rests."""
-        if self.kind == torch.float64:
-            yield "all", False, False
-            return
-        fits = _power(self.d) <= WIDEST_PRODUCTS
-        by_products = self.is_square and fits and (n > 1 or self.d > UNROLLED)
-        yield "narrow", by_products, False
-        if bool(self.is_wide.any()):
-            yield "wide", False, True
 
     def _by_differences(
         self, x: list[Any], work: tuple[Any, ...], size: int, shift: float, is_double: bool
