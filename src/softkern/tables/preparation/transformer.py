@@ -25,11 +25,10 @@ from softkern.rows import Rows, check_weights
 from softkern.tables.preparation.categories import encode, order_categories
 from softkern.tables.preparation.cells import as_table, require_columns
 from softkern.tables.preparation.formats import NumberFormat, infer_decimal
-from softkern.tables.preparation.imputation import NearestRowImputer
 from softkern.tables.preparation.kinds import choose_features
 from softkern.tables.preparation.notes import Note, merge_notes
 from softkern.tables.preparation.numbers import find_numbers, read_numbers
-from softkern.tables.preparation.scaling import ColumnScaler, Logs
+from softkern.tables.preparation.scaling import ColumnScaler, Logs, NearestRowImputer
 
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 Scale = Literal["auto", "none", "standard", "robust"]
