@@ -54,7 +54,15 @@ class ColumnScaler:
         if how == "standard":
             center, spread = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
         else:
-            center, spread = np.nanmedian(Z, axis=0), _spreads(Z)
+            center, spread = np.nanmedian(Z, axis=0), np.ones(Z.shape[1])
+            has_gaps = np.isnan(Z).any(axis=0)
+            if not has_gaps.all():
+                spread[~has_gaps] = robust_spread(Z[:, ~has_gaps])
+            if has_gaps.any():  # rows are sampled by all columns: their order does not matter
+                others = row_uniforms(np.where(np.isnan(Z), center, Z))
+            for j in np.flatnonzero(has_gaps).tolist():
+                present = ~np.isnan(Z[:, j])
+                spread[j] = robust_spread(np.column_stack([Z[present, j], others[present]]))[0]
         spread = np.where(spread > 0, spread, 1.0) * unit
         center = tuple((center * unit).tolist())
         return replace(unscaled, center=center, spread=tuple(spread.tolist()))
@@ -74,23 +82,6 @@ class ColumnScaler:
             if log is not None:
                 X[:, j] = log.inverse_transform(X[:, j])
         return X
-
-
-def _spreads(X: Array) -> Array:
-    """Return the robust spread of the cells that are present, (d,).
-
-    Rows are sampled by all their columns, so that spreads do not depend on the order of rows.
-    """
-    has_gaps = np.isnan(X).any(axis=0)
-    spread = np.ones(X.shape[1])
-    if not has_gaps.all():
-        spread[~has_gaps] = robust_spread(X[:, ~has_gaps])
-    if has_gaps.any():
-        others = row_uniforms(np.where(np.isnan(X), np.nanmedian(X, axis=0), X))
-    for j in np.flatnonzero(has_gaps).tolist():
-        is_present = ~np.isnan(X[:, j])
-        spread[j] = robust_spread(np.column_stack([X[is_present, j], others[is_present]]))[0]
-    return spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -350,12 +350,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Impute and scale the numbers of a table, (n, d), NaN where a cell is missing."""
         is_missing = np.isnan(raw)
         is_used: NDArray[np.bool_] = np.ones(len(raw), dtype=bool)
+        if missing == "drop":
+            is_used = np.asarray(~is_missing.any(axis=1))
+        elif missing == "neighbors":
+            is_used = np.asarray(~is_missing.all(axis=1))
         notes = []
         if is_missing.any():
-            if missing == "drop":
-                is_used = np.asarray(~is_missing.any(axis=1))
-            elif missing == "neighbors":
-                is_used = np.asarray(~is_missing.all(axis=1))
             notes = self._missing_notes(is_missing, is_used, missing, first_row)
         raw, is_missing = raw[is_used], is_missing[is_used]
         if is_missing.any() and missing == "impute":
