@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,15 +110,6 @@ def is_number(cell: str) -> bool:
     return bool(decimal_points(cell))
 
 
-@lru_cache(maxsize=100)
-def _common_lines(decimal: str, unit: str) -> re.Pattern[str]:
-    """Return a pattern of lines with numbers in the most common forms."""
-    digits, mark = f"(?:{_DIGITS[decimal].pattern})", re.escape(unit)
-    amount = f"(?:(?:{mark} ?)?-?{digits}|{digits} ?{mark})"
-    line = rf"-?{amount}|\({amount}\)|{mark} ?\({digits}\)|\({digits}\) ?{mark}"
-    return re.compile(rf"(?:(?>(?:{line})(?=\n|$))\n?)*+")
-
-
 @dataclass(frozen=True)
 class NumberFormat:
     """Format of the numbers, or dates, in a column.
@@ -159,9 +149,12 @@ class NumberFormat:
         """Parse cells that all have common forms, about ten times as fast, else return None."""
         if set(map(type, cells)) != {str}:
             return None
+        digits, mark = f"(?:{_DIGITS[self.decimal].pattern})", re.escape(self.unit)
+        amount = f"(?:(?:{mark} ?)?-?{digits}|{digits} ?{mark})"
+        line = rf"-?{amount}|\({amount}\)|{mark} ?\({digits}\)|\({digits}\) ?{mark}"
+        lines = rf"(?:(?>(?:{line})(?=\n|$))\n?)*+"
         text = "\n".join(cells).translate(BLANKS)
-        pattern = _common_lines(self.decimal, self.unit)
-        if text.count("\n") != len(cells) - 1 or not pattern.fullmatch(text):
+        if text.count("\n") != len(cells) - 1 or not re.fullmatch(lines, text):
             return None
         text = text.replace("(", "-").replace(")", "")
         text = (text.replace(self.unit, "") if self.unit else text).translate(_PLAIN[self.decimal])

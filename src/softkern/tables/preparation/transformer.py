@@ -330,9 +330,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _choose_columns(self, table: pd.DataFrame) -> tuple[Array, Logs]:
         """Choose the numeric features of a table. Return them, (n, d), and their logarithms."""
-        allowed = table.columns if self.columns is None else self.columns
-        others = {*self.exclude, *self.categories}
-        names = [name for name in table.columns if name in allowed and name not in others]
+        columns = table.columns.difference([*self.exclude, *self.categories], sort=False)
+        if self.columns is not None:
+            columns = columns[columns.isin(self.columns)]
+        names = columns.tolist()
         self.decimal_ = decimal = self.decimal or infer_decimal(table, names)
         names, formats, notes = find_numbers(
             table, names, are_required=self.columns is not None, decimal=decimal, dates=self.dates
