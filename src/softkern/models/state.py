@@ -45,7 +45,7 @@ CLASSES = {
     "Coordinates": "splitting.coordinates:Coordinates",
     "Cost": "operators.work:Cost",
     "ColumnScaler": "tables.preparation.scaling:ColumnScaler",
-    "NearestRowImputer": "tables.preparation.imputation:NearestRowImputer",
+    "NearestRowImputer": "tables.preparation.scaling:NearestRowImputer",
     "Note": "tables.preparation.notes:Note",
     "NumberFormat": "tables.preparation.formats:NumberFormat",
     "Plan": "planning.plan:Plan",

@@ -1,9 +1,11 @@
 """Recognized kinds of columns: identifiers, few values, long tails, and ordinary numbers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from softkern.tables.preparation import column_notes, recognize
+from softkern.tables.preparation import TablePreparation, recognize
+from softkern.tables.preparation.kinds import ROW_NAMES
 from softkern.tables.preparation.skew import SignedLog, fit_signed_log
 
 N = 500
@@ -38,9 +40,9 @@ def test_identifiers_with_gaps_or_random_digits():
     tens = 10 * rng.choice(4 * N, N, replace=False)
     rising = np.sort(rng.integers(10**7, 10**8, N))
     digits = rng.integers(10**7, 10**8, N)
-    assert kinds(with_gaps, rng.permutation(with_gaps), tens, rising, digits, y)[:5] == (
-        ["identifier"] * 5
-    )
+    assert kinds(with_gaps, rng.permutation(with_gaps), tens, rising, digits, y)[:5] == [
+        "unique numbers", "unique numbers", "unique numbers", "sequence", "random digits",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["id", "ID", "customer_id", "CustomerID", "id.2", "patient nr"])
@@ -50,8 +52,8 @@ def test_identifiers_are_recognized_by_name(name):
     names = [name, "y"]
     if name == "patient nr":  # this name marks only different numbers as identifiers
         salary = np.cumsum(rng.integers(1, 10**6, N)) ** 2 % (2**40)
-    assert kinds(salary, y, names=names)[0] == "identifier"
-    assert kinds(salary, y, names=names, features=[name])[0] not in ("identifier", "row number")
+    assert kinds(salary, y, names=names)[0] == "named identifier"
+    assert kinds(salary, y, names=names, features=[name])[0] not in ROW_NAMES
 
 
 @pytest.mark.parametrize("name", ["acid", "humid", "body mass index", "atomic number", "x"])
@@ -205,11 +207,12 @@ def test_missing_cells_do_not_matter():
 
 
 def test_every_decision_is_reported_once():
-    notes = column_notes(recognize(np.column_stack([table(), table(1)]), list("abcdefghij")))
-    assert [str(note) for note in notes] == [
+    columns = pd.DataFrame(np.column_stack([table(), table(1)]), columns=list("abcdefghij"))
+    assert [str(note) for note in TablePreparation().fit(columns).notes_] == [
         "left out 'a', 'f': they number the rows",
         "'c', 'h' are skewed: used on a log scale",
         "'d', 'i' have two values, scaled to a typical distance of other columns",
+        "use columns=… to include a column in any case",
     ]
 
 

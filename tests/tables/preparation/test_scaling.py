@@ -5,8 +5,7 @@ import pytest
 from sklearn.preprocessing import RobustScaler
 
 from softkern.tables.preparation import recognize
-from softkern.tables.preparation.imputation import NearestRowImputer
-from softkern.tables.preparation.scaling import ColumnScaler
+from softkern.tables.preparation.scaling import ColumnScaler, NearestRowImputer
 
 
 def table(n=600, seed=0):

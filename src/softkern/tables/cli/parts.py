@@ -33,7 +33,7 @@ from softkern.tables.cli.options import ScoreSettings, TableOptions
 from softkern.tables.cli.scorer import RANKS, SavedModel, Scorer
 from softkern.tables.cli.writing import write_chunks
 from softkern.tables.io import Format, Reader, TableError, unique_names
-from softkern.tables.io.binary import PARQUET, import_parquet, load_npy, npy_rows
+from softkern.tables.io.binary import PARQUET, import_parquet, load_npy
 from softkern.tables.io.bytes import naming_damage
 from softkern.tables.io.reader import Tables
 
@@ -63,7 +63,8 @@ class Piece:
         """Read the rows."""
         if self.kind == "NPY":
             values, columns = load_npy(self.file, quote(self.file))
-            return npy_rows(values, columns, slice(self.place, self.place + self.rows))
+            part = np.array(values[self.place : self.place + self.rows])
+            return pd.DataFrame(part, columns=columns)
         parquet = import_parquet("Parquet")
         with naming_damage(quote(self.file), PARQUET), parquet.ParquetFile(self.file) as file:
             table = file.read_row_group(self.place).to_pandas(ignore_metadata=True)

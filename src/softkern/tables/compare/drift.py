@@ -19,6 +19,7 @@ from softkern._utils.typing import Array
 from softkern.tables.preparation import TablePreparation, recognize
 from softkern.tables.preparation.cells import to_words
 from softkern.tables.preparation.formats import infer_decimal
+from softkern.tables.preparation.kinds import ROW_NAMES
 from softkern.tables.preparation.notes import Note, merge_notes
 from softkern.tables.preparation.numbers import find_numbers, read_numbers
 
@@ -26,7 +27,6 @@ SOME, STRONG = 0.1, 0.3  # distances of normal columns shifted by 0.25 and 0.8 s
 SIGNIFICANCE = 0.05  # probability of reporting any drift if there is none
 NORMAL_DECILE_RANGE = 2.5631  # distance of the outer deciles of a normal, in standard deviations
 MAX_EXACT_PAIRS = 10**6  # pairs of rows up to which the exact p-value is computed
-ROW_NAMES = ("row number", "identifier")  # kinds of columns that name rows
 UNIQUE_SHARE = 0.5  # share of distinct values above which text names rows
 MIN_UNIQUE = 20  # distinct values up to which it does not
 MAX_LISTED = 3  # values of a text column that are listed
@@ -72,11 +72,11 @@ def comparable_columns(
         preparation = TablePreparation.for_numbers([], decimal)
     features, decimal = list(preparation.columns_), preparation.decimal_
     others = [c for c in table.columns if c not in preparation.used_columns_]
-    formats, _ = find_numbers(table, others, decimal=decimal, dates=True)
-    dates = {name for name, form in formats.items() if form is not None and form.date}
-    formats |= dict.fromkeys(features) | preparation.formats_
-    names = [c for c in table.columns if c in formats]
-    numbers = read_numbers(table, {c: formats[c] for c in names}, decimal)
+    found, formats, _ = find_numbers(table, others, decimal=decimal, dates=True)
+    dates = {name for name, form in formats.items() if form.date}
+    used = {*features, *found}
+    names = [c for c in table.columns if c in used]
+    numbers = read_numbers(table, names, formats | preparation.formats_, decimal)
     kinds = {column.name: column.kind for column in recognize(numbers, names, features=features)}
     columns: dict[str, Any] = {}
     notes: list[Note] = []

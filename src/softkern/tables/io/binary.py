@@ -25,7 +25,7 @@ class NpyReader(Reader):
     def _parts(self, rows: int | None) -> Tables:
         n = max(len(self._values), 1)
         for part in row_slices(n, rows or n):
-            yield npy_rows(self._values, self.columns, part)
+            yield pd.DataFrame(np.array(self._values[part]), columns=self.columns)
 
 
 class ParquetReader(Reader):
@@ -68,12 +68,6 @@ def load_npy(file: str | BinaryIO, name: str) -> tuple[np.ndarray[Any, Any], lis
             "record per sample with one value per field."
         )
     return values, columns
-
-
-def npy_rows(values: np.ndarray[Any, Any], columns: list[str], rows: slice) -> pd.DataFrame:
-    """Return some rows of such an array as a table."""
-    part = np.array(values[rows])
-    return pd.DataFrame(part, columns=None if part.dtype.names else columns)
 
 
 def import_parquet(needed_by: str) -> Any:

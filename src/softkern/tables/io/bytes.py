@@ -105,7 +105,7 @@ class TableBytes:
             raise TableError(f"{quote(self.path)} cannot be read: {error.strerror}.") from error
 
     def _decompress(self, raw: Any) -> tuple[BinaryIO, str]:
-        """Return the stream within a packed one, and the packing."""
+        """Return the stream within a packed one, and the packing. A workbook stays packed."""
         if not self.is_file:  # a pipe returns few bytes at a time, and standard input stays open
             raw = _buffer(raw)
         start = raw.peek(6)
@@ -116,20 +116,13 @@ class TableBytes:
                 return self._files.enter_context(opener(raw)), packing
         if not start.startswith(ZIP):
             return raw, ""
-        archive = raw if raw.seekable() else io.BytesIO(raw.read())
-        member = self._open_member(archive)
-        if member is not None:
-            return self._files.enter_context(member), "zip"
-        archive.seek(0)
-        return archive, WORKBOOK
-
-    def _open_member(self, stream: BinaryIO) -> BinaryIO | None:
-        """Return the one file of a zip, or None if the zip itself is a workbook."""
-        archive = self._files.enter_context(zipfile.ZipFile(stream))
+        packed = raw if raw.seekable() else io.BytesIO(raw.read())
+        archive = self._files.enter_context(zipfile.ZipFile(packed))
         members = [info for info in archive.infolist() if not info.is_dir()]
         names = {info.filename for info in members}
         if "xl/workbook.xml" in names:
-            return None
+            packed.seek(0)
+            return packed, WORKBOOK
         for part, what in OFFICE.items():
             if part in names and (part != "content.xml" or "mimetype" in names):
                 raise TableError(f"{self.name} is {what} as .xlsx or CSV.")
@@ -139,7 +132,7 @@ class TableBytes:
                 f"{self.name} is a zip of {plural(len(members), 'file')} ({few}); unpack it and "
                 "give one of them."
             )
-        return cast(BinaryIO, archive.open(members[0]))
+        return cast(BinaryIO, self._files.enter_context(archive.open(members[0]))), "zip"
 
 
 class _Section(io.RawIOBase):

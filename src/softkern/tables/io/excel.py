@@ -13,15 +13,7 @@ from softkern._utils.text import closest_match, plural, quote, quote_list
 from softkern.tables.io.bytes import TableBytes, naming_damage
 from softkern.tables.io.footer import MOST_NOTES, find_footer
 from softkern.tables.io.layout import MOST_LINES, find_header
-from softkern.tables.io.reader import (
-    ERRORS,
-    Format,
-    RecordReader,
-    Style,
-    TableError,
-    Tables,
-    unique_names,
-)
+from softkern.tables.io.reader import ERRORS, Format, RecordReader, Style, TableError, unique_names
 
 Row = tuple[Any, ...]
 
@@ -111,9 +103,9 @@ def _find_end(rows: Sequence[Row], width: int, form: Format, notes: list[str]) -
     """Return the number of rows above totals and notes, and add notes."""
     start = max(0, len(rows) - max(form.skip_footer or 0, MOST_NOTES) * 2)
 
-    def tables_above(place: int) -> Tables:
+    def tables_above(place: int) -> list[pd.DataFrame]:
         body = [_fill(row, width) for row in rows[: start + place]]
-        yield pd.DataFrame(body, columns=range(width), dtype=object)
+        return [pd.DataFrame(body, columns=range(width), dtype=object)]
 
     last, first = _words(rows[start:]), _words(rows[:MOST_LINES])
     place, found = find_footer(last, first, width, form.skip_footer, tables_above, form.decimal)

@@ -98,11 +98,8 @@ def _numeric_columns(sample: Iterable[Record], width: int) -> set[int]:
         is_short = len(filled) < min(2, width)
         if not (is_short or _total_word(record) or NOTE.match(filled[0])):
             rows.append(record[:width])
-    numeric = set()
-    for j, cells in enumerate(zip_longest(*rows, fillvalue="")):
-        if 2 * sum(map(is_number, cells)) > sum(map(bool, cells)):
-            numeric.add(j)
-    return numeric
+    columns = enumerate(zip_longest(*rows, fillvalue=""))
+    return {j for j, cells in columns if 2 * sum(map(is_number, cells)) > sum(map(bool, cells))}
 
 
 def _first_note(records: Sequence[Record], width: int, numeric: set[int]) -> int:

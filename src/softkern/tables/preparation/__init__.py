@@ -6,7 +6,7 @@ is repeated. Only whole numbers that increase evenly with the rows are recognize
 
 from __future__ import annotations
 
-from softkern.tables.preparation.kinds import column_notes, recognize
+from softkern.tables.preparation.kinds import recognize
 from softkern.tables.preparation.transformer import PreparedTable, TablePreparation
 
-__all__ = ["PreparedTable", "TablePreparation", "column_notes", "recognize"]
+__all__ = ["PreparedTable", "TablePreparation", "recognize"]

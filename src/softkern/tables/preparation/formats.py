@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,15 +110,6 @@ def is_number(cell: str) -> bool:
     return bool(decimal_points(cell))
 
 
-@lru_cache(maxsize=100)
-def _common_lines(decimal: str, unit: str) -> re.Pattern[str]:
-    """Return a pattern of lines with numbers in the most common forms."""
-    digits, mark = f"(?:{_DIGITS[decimal].pattern})", re.escape(unit)
-    amount = f"(?:(?:{mark} ?)?-?{digits}|{digits} ?{mark})"
-    line = rf"-?{amount}|\({amount}\)|{mark} ?\({digits}\)|\({digits}\) ?{mark}"
-    return re.compile(rf"(?:(?>(?:{line})(?=\n|$))\n?)*+")
-
-
 @dataclass(frozen=True)
 class NumberFormat:
     """Format of the numbers, or dates, in a column.
@@ -159,9 +149,12 @@ class NumberFormat:
         """Parse cells that all have common forms, about ten times as fast, else return None."""
         if set(map(type, cells)) != {str}:
             return None
+        digits, mark = f"(?:{_DIGITS[self.decimal].pattern})", re.escape(self.unit)
+        amount = f"(?:(?:{mark} ?)?-?{digits}|{digits} ?{mark})"
+        line = rf"-?{amount}|\({amount}\)|{mark} ?\({digits}\)|\({digits}\) ?{mark}"
+        lines = rf"(?:(?>(?:{line})(?=\n|$))\n?)*+"
         text = "\n".join(cells).translate(BLANKS)
-        pattern = _common_lines(self.decimal, self.unit)
-        if text.count("\n") != len(cells) - 1 or not pattern.fullmatch(text):
+        if text.count("\n") != len(cells) - 1 or not re.fullmatch(lines, text):
             return None
         text = text.replace("(", "-").replace(")", "")
         text = (text.replace(self.unit, "") if self.unit else text).translate(_PLAIN[self.decimal])
@@ -221,15 +214,14 @@ def infer_number_format(values: pd.Series[Any], decimal: str = ".") -> FormatGue
     if len(values) > SAMPLE:  # a sample usually shows the format of all
         guess = infer_number_format(values.iloc[:: -(-len(values) // SAMPLE)], decimal)
         if not guess.n_bare and not np.isnan(guess.format.parse(values)).any():
-            other = replace(guess.format, decimal=_other_point(guess.format.decimal))
+            other = replace(guess.format, decimal="," if guess.format.decimal == "." else ".")
             is_open = guess.ambiguous and not np.isnan(other.parse(values)).any()
             ambiguous = guess.ambiguous if is_open else ""
             return replace(guess, n_parsed=len(values), ambiguous=ambiguous)
     counts = values.astype(str).value_counts()
     cells = [(p, int(times)) for cell, times in counts.items() if (p := split_number(str(cell)))]
     n_parsed = {d: sum(times for parts, times in cells if d in parts.points()) for d in POINTS}
-    other_point = _other_point(decimal)
-    point = other_point if n_parsed[other_point] > n_parsed[decimal] else decimal
+    point = max(POINTS, key=lambda d: (n_parsed[d], d == decimal))
     ambiguous = ""
     if n_parsed["."] == n_parsed[","] == len(values):
         ambiguous = next((p.digits for p, _ in cells if p.value(".") != p.value(",")), "")
@@ -240,10 +232,6 @@ def infer_number_format(values: pd.Series[Any], decimal: str = ".") -> FormatGue
     n_bare = sum(times for parts, times in cells if not parts.unit) if unit in ("%", "‰") else 0
     number_format = NumberFormat(point, next(separators, ""), unit, negative)
     return FormatGuess(number_format, n_parsed[point], ambiguous, units, n_bare)
-
-
-def _other_point(decimal: str) -> str:
-    return "," if decimal == "." else "."
 
 
 def infer_decimal(table: pd.DataFrame, columns: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -13,16 +13,14 @@ from scipy.special import kolmogorov
 from softkern._utils.typing import Array
 from softkern.kernels.spread import FEWEST_STEPS
 from softkern.rows import Rows
-from softkern.tables.preparation.notes import Note, merge_notes
+from softkern.tables.preparation.notes import Note
 from softkern.tables.preparation.skew import SignedLog, fit_signed_log
 
 ColumnKind = Literal[
-    "empty", "mostly empty", "constant", "row number", "identifier", "date", "two values", "codes",
-    "skewed", "number",
+    "empty", "mostly empty", "constant", "date", "row number", "named identifier", "unique numbers",
+    "sequence", "random digits", "two values", "codes", "skewed", "number",
 ]  # fmt: skip
-IdentifierKind = Literal[
-    "row number", "date", "named identifier", "unique numbers", "sequence", "random digits"
-]
+ROW_NAMES = {"row number", "named identifier", "unique numbers", "sequence", "random digits"}
 FEATURES = {"two values", "codes", "skewed", "number"}
 NINES = re.compile(r"-?99+")
 MOSTLY = 0.5  # share of missing cells above which most of a column would be imputed
@@ -46,7 +44,6 @@ class Column:
 
     name: str
     kind: ColumnKind
-    reason: str = ""  # why the column is an identifier (`IdentifierKind`), else empty
     n_values: int = 0  # distinct values of "two values" and "codes"
     signed_log: SignedLog | None = None  # transformation of a skewed column
     # a value such as -999 that may stand for a missing one: it is further from all others than
@@ -90,7 +87,8 @@ def choose_features(
 
     Features come with their transformation, None without `is_scaled`.
     """
-    columns, notes = recognize(X, names, features=required), []
+    columns = recognize(X, names, features=required)
+    notes: list[Note] = []
     kinds = {column.kind for column in columns}
     if not kinds & FEATURES:  # better an identifier than nothing
         is_sparse = "mostly empty" in kinds
@@ -98,13 +96,18 @@ def choose_features(
         kinds = {column.kind for column in columns}
         if kinds & FEATURES:
             notes.append(Note("identifiers used", values={"is_sparse": is_sparse}))
-    if not is_scaled:  # notes about scales do not apply
-        columns = [
-            replace(c, kind="number", signed_log=None) if c.kind in FEATURES else c for c in columns
-        ]
-    notes += column_notes(columns)
-    features = {column.name: column.signed_log for column in columns if column.kind in FEATURES}
-    if not kinds <= {"empty", "constant", "date", *FEATURES}:
+    features, placeholders = {}, []
+    for column in columns:
+        is_feature = column.kind in FEATURES
+        if is_feature:
+            features[column.name] = column.signed_log if is_scaled else None
+        # notes on features are about their scale
+        if not is_feature or (is_scaled and column.kind != "number"):
+            notes.append(Note(column.kind, [column.name], {"n_values": column.n_values}))
+        if column.placeholder:
+            placeholders.append(Note("placeholder", [column.name], {"value": column.placeholder}))
+    notes += placeholders
+    if kinds & {"mostly empty", *ROW_NAMES}:
         notes.append(Note("columns can be named"))
     return features, notes
 
@@ -118,15 +121,13 @@ def _recognize(x: Array, name: str, is_feature: bool) -> Column:
         return Column(name, "constant")
     if not is_feature and present.size < (1 - MOSTLY) * x.size:
         return Column(name, "mostly empty")
-    reason = None if is_feature else identifier_kind(x, values, name)
-    if reason in ("row number", "date"):
-        return Column(name, reason)
-    if reason is not None:
-        return Column(name, "identifier", reason)
+    kind = None if is_feature else identifier_kind(x, values, name)
+    if kind is not None:
+        return Column(name, kind)
     if values.size < FEWEST_STEPS and values.size < x.size:
         return Column(name, "two values" if values.size == 2 else "codes", n_values=values.size)
     signed_log, placeholder = fit_signed_log(values, counts), _placeholder(values)
-    kind: ColumnKind = "number" if signed_log is None else "skewed"
+    kind = "number" if signed_log is None else "skewed"
     return Column(name, kind, signed_log=signed_log, placeholder=placeholder)
 
 
@@ -139,23 +140,11 @@ def _placeholder(values: Array) -> str:
     return ""
 
 
-def column_notes(columns: Sequence[Column]) -> list[Note]:
-    """Return one note for each decision about columns."""
-    kinds, placeholders = [], []
-    for column in columns:
-        if column.kind != "number":
-            values = {"n_values": column.n_values}
-            kinds.append(Note(column.reason or column.kind, [column.name], values))
-        if column.placeholder:
-            placeholders.append(Note("placeholder", [column.name], {"value": column.placeholder}))
-    return merge_notes(kinds + placeholders)
-
-
 # Whole numbers that name rows instead of measuring something
 
 
-def identifier_kind(x: Array, values: Array, name: str) -> IdentifierKind | None:
-    """Return why a column x, (n,), names rows, or None if it may measure something.
+def identifier_kind(x: Array, values: Array, name: str) -> ColumnKind | None:
+    """Return how a column x, (n,), names rows, or None if it may measure something.
 
     `values` are its distinct values, sorted (at least two).
     """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,6 @@ from softkern.tables.preparation.formats import (
 from softkern.tables.preparation.kinds import are_dates
 from softkern.tables.preparation.notes import Note, merge_notes
 
-Formats: TypeAlias = dict[str, NumberFormat | None]  # of columns; None for plain numbers
 LONG = 17  # digits from which whole numbers are names, not measurements
 DIGITS = re.compile(rf"\s*\d{{{LONG},}}\s*")
 TIME = re.compile(r"\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?")
@@ -41,35 +40,38 @@ def find_numbers(
     are_required: bool = False,
     decimal: str = ".",
     dates: bool = False,
-) -> tuple[Formats, list[Note]]:
-    """Return the columns that hold numbers with their formats, and notes.
+) -> tuple[list[str], dict[str, NumberFormat], list[Note]]:
+    """Return the columns that hold numbers, formats of those that are not plain, and notes.
 
     With `are_required`, a column that does not hold numbers is an error. With `dates`, dates are
     numbers, as days. The notes are on formats, and on columns that do not hold numbers.
     """
-    formats: Formats = {}
-    read: list[Note] = []
-    excluded: list[Note] = []
+    names, formats, read, excluded = [], {}, [], []
     for column in columns:
         number_format, kind, values = _content(table[column], decimal, dates, are_required)
-        is_excluded = kind != "" and number_format is None
-        if not is_excluded:
+        if kind and number_format is None:
+            excluded.append(Note(kind, [column], values))
+            continue
+        names.append(column)
+        if number_format is not None:
             formats[column] = number_format
-        if kind:
-            (excluded if is_excluded else read).append(Note(kind, [column], values))
-    excluded = merge_notes(excluded)
+            read.append(Note(kind, [column], values))
     if excluded and are_required:
-        raise _not_numbers(excluded)
-    return formats, merge_notes(read) + excluded
+        raise _not_numbers(merge_notes(excluded))
+    return names, formats, read + excluded
 
 
 def _content(
     cells: pd.Series[Any], decimal: str, dates: bool, is_required: bool
 ) -> tuple[NumberFormat | None, str, dict[str, Any]]:
     """Return the format of a column, and the kind and values of a note, "" for plain numbers."""
-    present = cells.dropna()
-    sample = [] if is_numeric(present.dtype) else sample_cells(present)
-    if not is_required and _are_long(present, sample):
+    present, sample = cells.dropna(), []
+    if is_numeric(present.dtype):
+        is_long = present.dtype.kind in "iu" and (present.abs() >= 10 ** (LONG - 1)).mean() > 0.5
+    else:
+        sample = sample_cells(present)
+        is_long = sum(map(bool, map(DIGITS.fullmatch, sample))) > len(sample) / 2
+    if is_long and not is_required:  # floats cannot represent them
         return None, "long numbers", {"digits": LONG}
     numbers = parse_plain(present, decimal) if is_text(present.dtype) else None
     if numbers is not None or is_numeric(present.dtype) or present.empty:
@@ -104,13 +106,6 @@ def _text_kind(values: pd.Series[Any], sample: list[str]) -> str:
     if all(infer_date_format(pd.Series([cell])) is not None for cell in sample[:SAMPLE]):
         return "mixed dates"
     return "categories" if n_values <= MOST_CATEGORIES else "text"
-
-
-def _are_long(values: pd.Series[Any], sample: list[str]) -> bool:
-    """Return whether most cells are whole numbers so long that floats cannot represent them."""
-    if values.dtype.kind in "iu":
-        return bool((values.abs() >= 10 ** (LONG - 1)).mean() > 0.5)
-    return sum(map(bool, map(DIGITS.fullmatch, sample))) > len(sample) / 2
 
 
 def _not_numbers(notes: Sequence[Note]) -> DataError:
@@ -148,14 +143,20 @@ def _not_a_number(values: pd.Series[Any], number_format: NumberFormat, first_row
     return DataError(message, remedies)
 
 
-def read_numbers(table: pd.DataFrame, formats: Formats, decimal: str, first_row: int = 1) -> Array:
+def read_numbers(
+    table: pd.DataFrame,
+    columns: Sequence[str],
+    formats: Mapping[str, NumberFormat],
+    decimal: str,
+    first_row: int = 1,
+) -> Array:
     """Return columns as floats, (n, d), with NaN for missing and infinite values.
 
     `first_row` is the number of the table's first row in error messages.
     """
-    numbers = np.empty((len(table), len(formats)))
-    for j, column in enumerate(formats):
-        values, number_format = table[column], formats[column] or NumberFormat(decimal)
+    numbers = np.empty((len(table), len(columns)))
+    for j, column in enumerate(columns):
+        values, number_format = table[column], formats.get(column, NumberFormat(decimal))
         numbers[:, j] = number_format.parse(values)
         is_parsed = bool(number_format.date) or not is_numeric(values.dtype)
         if is_parsed and (np.isnan(numbers[:, j]) & values.notna().to_numpy()).any():

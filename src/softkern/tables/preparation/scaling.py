@@ -1,8 +1,12 @@
-"""Scaling of columns, and back.
+"""Scaling of columns, and imputation of missing cells from the rows that are nearest on that scale.
 
 `sklearn.preprocessing.RobustScaler` divides by the quartile range, which is zero or arbitrary for
 columns with few values. `robust_spread` is defined for these, so that yes and no are one spread
 apart at any share (tests/tables/preparation/test_scaling.py).
+
+A mean of neighbors from two clusters lies between the clusters, where there are no rows, and fills
+the gap. So a cell is the mean of those five of nine values that lie closest together (the shorth).
+`sklearn.impute.KNNImputer` takes the mean of all (tests/tables/cli/test_preparation.py).
 """
 
 from __future__ import annotations
@@ -12,13 +16,19 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from softkern._utils.typing import Array
 from softkern.kernels.spread import robust_spread
-from softkern.rows import row_uniforms
+from softkern.rows import Rows, row_slices, row_uniforms
 from softkern.tables.preparation.skew import SignedLog
 
 Logs: TypeAlias = Sequence[SignedLog | None]  # None for a column that is not skewed
+DONOR_ROWS = 1000  # rows from which missing cells are imputed
+DONOR_CELLS = 50_000  # the same for wide tables: model files stay small
+NEIGHBORS = 9
+AGREEING = 5  # neighbors whose values are averaged
+BLOCK = 4096  # rows whose distances to all donors are in memory at once
 
 
 @dataclass(frozen=True)
@@ -44,7 +54,15 @@ class ColumnScaler:
         if how == "standard":
             center, spread = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
         else:
-            center, spread = np.nanmedian(Z, axis=0), _spreads(Z)
+            center, spread = np.nanmedian(Z, axis=0), np.ones(Z.shape[1])
+            has_gaps = np.isnan(Z).any(axis=0)
+            if not has_gaps.all():
+                spread[~has_gaps] = robust_spread(Z[:, ~has_gaps])
+            if has_gaps.any():  # rows are sampled by all columns: their order does not matter
+                others = row_uniforms(np.where(np.isnan(Z), center, Z))
+            for j in np.flatnonzero(has_gaps).tolist():
+                present = ~np.isnan(Z[:, j])
+                spread[j] = robust_spread(np.column_stack([Z[present, j], others[present]]))[0]
         spread = np.where(spread > 0, spread, 1.0) * unit
         center = tuple((center * unit).tolist())
         return replace(unscaled, center=center, spread=tuple(spread.tolist()))
@@ -66,18 +84,60 @@ class ColumnScaler:
         return X
 
 
-def _spreads(X: Array) -> Array:
-    """Return the robust spread of the cells that are present, (d,).
+@dataclass(frozen=True, eq=False)
+class NearestRowImputer:
+    """Impute missing cells from the rows that are nearest in the columns that both rows have.
 
-    Rows are sampled by all their columns, so that spreads do not depend on the order of rows.
+    A cell is the mean of the five values that lie closest together, among the nine nearest of up
+    to 1,000 rows that have it, on the scale of `scaler`. If no such row has a column in common, it
+    is the column's median.
     """
-    has_gaps = np.isnan(X).any(axis=0)
-    spread = np.ones(X.shape[1])
-    if not has_gaps.all():
-        spread[~has_gaps] = robust_spread(X[:, ~has_gaps])
-    if has_gaps.any():
-        others = row_uniforms(np.where(np.isnan(X), np.nanmedian(X, axis=0), X))
-    for j in np.flatnonzero(has_gaps).tolist():
-        is_present = ~np.isnan(X[:, j])
-        spread[j] = robust_spread(np.column_stack([X[is_present, j], others[is_present]]))[0]
-    return spread
+
+    scaler: ColumnScaler
+    donors: Array  # scaled rows, (n_donors, d), NaN where a cell is missing
+
+    @classmethod
+    def fit(cls, X: Array, scaler: ColumnScaler) -> NearestRowImputer:
+        """Keep a bounded sample of a table's rows that does not depend on their order."""
+        rows = X[~np.isnan(X).all(axis=1)]
+        most = max(NEIGHBORS, min(DONOR_ROWS, DONOR_CELLS // X.shape[1]))
+        complete = rows[~np.isnan(rows).any(axis=1)]
+        if len(complete) >= most:
+            rows = complete
+        scaled = scaler.transform(rows)
+        index, _ = Rows(np.nan_to_num(scaled)).sample(most)  # it takes numbers only
+        return cls(scaler, scaled[index])
+
+    def transform(self, X: Array) -> Array:
+        """Return the table in its own units, (n, d), with missing cells imputed."""
+        from sklearn.metrics.pairwise import nan_euclidean_distances
+
+        is_missing = np.isnan(X)
+        rows = np.flatnonzero(is_missing.any(axis=1))
+        filled = X.copy()
+        for block in row_slices(rows.size, BLOCK):
+            some = rows[block]
+            scaled = self.scaler.transform(X[some])
+            distances = nan_euclidean_distances(scaled, self.donors)  # NaN: no column in common
+            for j in np.flatnonzero(is_missing[some].any(axis=0)).tolist():
+                lacks = is_missing[some, j]
+                scaled[lacks, j] = _shorth(distances[lacks], self.donors[:, j])
+            imputed = self.scaler.inverse_transform(scaled)
+            filled[some] = np.where(is_missing[some], imputed, X[some])
+        return filled
+
+
+def _shorth(distances: Array, values: Array) -> Array:
+    """Return the mean of the closest values of near donors, (m,), by distances (m, n_donors)."""
+    present = np.flatnonzero(~np.isnan(values))
+    if present.size == 0:
+        return np.zeros(len(distances))
+    distances, values = distances[:, present], values[present]
+    is_isolated = np.isnan(distances).all(axis=1)
+    near = min(NEIGHBORS, present.size)
+    order = np.argpartition(np.nan_to_num(distances, nan=np.inf), near - 1, axis=1)
+    nearest = np.sort(values[order[:, :near]], axis=1)
+    runs = sliding_window_view(nearest, min(AGREEING, near // 2 + 1), axis=1)
+    closest = np.argmin(runs[..., -1] - runs[..., 0], axis=1)
+    means = runs[np.arange(len(runs)), closest].mean(axis=1)
+    return np.where(is_isolated, np.median(values), means)

@@ -13,7 +13,6 @@ it, as `sklearn.preprocessing.PowerTransformer` does, since long tails hide gaps
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -69,11 +68,21 @@ def fit_signed_log(values: Array, counts: Array) -> SignedLog | None:
     """Return the transformation of a skewed column, or None if it is not clearly skewed."""
     if values.size < FEWEST_SHAPED:
         return None
-    shape = _quantiles(values, counts, np.linspace(TRIMMED, 1 - TRIMMED, SHAPE_POINTS))
-    sign, origin, spread = _long_side(values, counts)
-    if sign == 0:
+    low, ten, middle, ninety, high = _quantiles(
+        values, counts, np.array([TAIL, 0.1, 0.5, 0.9, 1 - TAIL])
+    )
+    # a value far below all others, such as -999, is not where the column begins
+    first = values[np.searchsorted(values, middle - FENCE * (middle - ten))]
+    last = values[np.searchsorted(values, middle + FENCE * (ninety - middle), "right") - 1]
+    start, end = max(low, first), min(high, last)
+    if high - middle > LONG_TAIL * (middle - start):
+        sign, origin, spread = 1.0, float(first), (high - start) / 4
+    elif middle - low > LONG_TAIL * (end - middle):
+        sign, origin, spread = -1.0, float(-last), (end - low) / 4
+    else:
         return None
-    units: Any = spread * UNITS
+    shape = _quantiles(values, counts, np.linspace(TRIMMED, 1 - TRIMMED, SHAPE_POINTS))
+    units = spread * UNITS
     logs = SignedLog(sign, origin, units[:, None])  # one per unit
     likelihood = _likelihood(np.vstack([shape, logs.transform(shape)]))
     gain = likelihood[1:] + logs.log_derivative(shape).sum(axis=1) - likelihood[0]
@@ -96,22 +105,6 @@ def _quantiles(values: Array, counts: Array, shares: Array) -> Array:
     place = np.minimum(np.searchsorted(reached, shares), values.size - 1)
     within = 1 - (reached[place] - shares) * counts.sum() / counts[place]  # 0 to 1
     return np.asarray(values[place] + half[place] * (2 * within - 1))
-
-
-def _long_side(values: Array, counts: Array) -> tuple[float, float, float]:
-    """Return the side of the long tail (0: none), the end of the other side, and a spread."""
-    low, ten, middle, ninety, high = _quantiles(
-        values, counts, np.array([TAIL, 0.1, 0.5, 0.9, 1 - TAIL])
-    )
-    # a value far below all others, such as -999, is not where the column begins
-    first = values[np.searchsorted(values, middle - FENCE * (middle - ten))]
-    last = values[np.searchsorted(values, middle + FENCE * (ninety - middle), "right") - 1]
-    below, above = middle - max(low, first), min(high, last) - middle
-    if high - middle > LONG_TAIL * below:
-        return 1.0, float(first), float(high - max(low, first)) / 4
-    if middle - low > LONG_TAIL * above:
-        return -1.0, float(-last), float(min(high, last) - low) / 4
-    return 0.0, 0.0, 0.0
 
 
 def _likelihood(points: Array) -> Array:

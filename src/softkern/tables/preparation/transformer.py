@@ -25,11 +25,10 @@ from softkern.rows import Rows, check_weights
 from softkern.tables.preparation.categories import encode, order_categories
 from softkern.tables.preparation.cells import as_table, require_columns
 from softkern.tables.preparation.formats import NumberFormat, infer_decimal
-from softkern.tables.preparation.imputation import NearestRowImputer
 from softkern.tables.preparation.kinds import choose_features
-from softkern.tables.preparation.notes import Note
+from softkern.tables.preparation.notes import Note, merge_notes
 from softkern.tables.preparation.numbers import find_numbers, read_numbers
-from softkern.tables.preparation.scaling import ColumnScaler, Logs
+from softkern.tables.preparation.scaling import ColumnScaler, Logs, NearestRowImputer
 
 Missing = Literal["neighbors", "refuse", "drop", "impute"]
 Scale = Literal["auto", "none", "standard", "robust"]
@@ -201,9 +200,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the features, (d,), such as "kind=b" for a category a or b."""
         check_is_fitted(self)
-        codes = self.categories_.items()
-        names = [f"{name}={v[1]}" if len(v) == 2 else name for name, v in codes]
-        return np.array([*self.columns_, *names], dtype=object)
+        names = list(self.columns_)
+        for name, values in self.categories_.items():
+            names.append(f"{name}={values[1]}" if len(values) == 2 else name)
+        return np.array(names, dtype=object)
 
     @property
     def used_columns_(self) -> list[str]:
@@ -277,8 +277,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 )
             table = table.set_axis(getattr(self, "feature_names_in_", table.columns), axis=1)
         require_columns(table, self.used_columns_)
-        formats = dict.fromkeys(self.columns_) | self.formats_
-        numbers = read_numbers(table, formats, self.decimal_, first_row)
+        numbers = read_numbers(table, self.columns_, self.formats_, self.decimal_, first_row)
         columns, notes = [numbers], []
         for name, values in self.categories_.items():
             codes, new = encode(table[name], values)
@@ -331,32 +330,33 @@ class TablePreparation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _choose_columns(self, table: pd.DataFrame) -> tuple[Array, Logs]:
         """Choose the numeric features of a table. Return them, (n, d), and their logarithms."""
-        allowed = table.columns if self.columns is None else self.columns
-        others = {*self.exclude, *self.categories}
-        names = [name for name in table.columns if name in allowed and name not in others]
+        columns = table.columns.difference([*self.exclude, *self.categories], sort=False)
+        if self.columns is not None:
+            columns = columns[columns.isin(self.columns)]
+        names = columns.tolist()
         self.decimal_ = decimal = self.decimal or infer_decimal(table, names)
-        formats, notes = find_numbers(
+        names, formats, notes = find_numbers(
             table, names, are_required=self.columns is not None, decimal=decimal, dates=self.dates
         )
-        numbers = read_numbers(table, formats, decimal)
-        dates = [name for name, form in formats.items() if form is not None and form.date]
+        numbers = read_numbers(table, names, formats, decimal)
+        dates = [name for name, form in formats.items() if form.date]
         required = [*(self.columns or ()), *dates]
-        logs, more = choose_features(numbers, list(formats), required, self.scale == "auto")
+        logs, more = choose_features(numbers, names, required, self.scale == "auto")
         self.columns_ = list(logs)
-        self.formats_ = {c: form for c in self.columns_ if (form := formats[c]) is not None}
-        self.notes_ = [*notes, *more]
-        return numbers[:, [name in logs for name in formats]], list(logs.values())
+        self.formats_ = {name: form for name, form in formats.items() if name in logs}
+        self.notes_ = merge_notes(notes + more)
+        return numbers[:, pd.Index(names).isin(self.columns_)], list(logs.values())
 
     def _prepare(self, raw: Array, missing: Missing, first_row: int) -> PreparedTable:
         """Impute and scale the numbers of a table, (n, d), NaN where a cell is missing."""
         is_missing = np.isnan(raw)
         is_used: NDArray[np.bool_] = np.ones(len(raw), dtype=bool)
+        if missing == "drop":
+            is_used = np.asarray(~is_missing.any(axis=1))
+        elif missing == "neighbors":
+            is_used = np.asarray(~is_missing.all(axis=1))
         notes = []
         if is_missing.any():
-            if missing == "drop":
-                is_used = np.asarray(~is_missing.any(axis=1))
-            elif missing == "neighbors":
-                is_used = np.asarray(~is_missing.all(axis=1))
             notes = self._missing_notes(is_missing, is_used, missing, first_row)
         raw, is_missing = raw[is_used], is_missing[is_used]
         if is_missing.any() and missing == "impute":
