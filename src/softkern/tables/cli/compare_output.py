@@ -160,10 +160,6 @@ def _name(label: int) -> str:
     return "no cluster" if label < 0 else str(label)
 
 
-def _yes_or_no(flag: bool) -> str:
-    return "yes" if flag else "no"
-
-
 def _agreement(points: PointsComparison) -> str:
     """Return a sentence on the agreement of the clusters, empty if it is unknown."""
     index = points.adjusted_rand_index
@@ -181,7 +177,7 @@ def _row_lines(points: PointsComparison, most: int) -> tuple[list[str], list[tup
         **({"id": rows["id"].map(quote)} if "id" in rows else {}),
         "cluster": _from_to(rows, "label", _name),
         "membership": _from_to(rows, "membership", "{:.3f}".format),
-        "outlier": _from_to(rows, "is_outlier", _yes_or_no),
+        "outlier": _from_to(rows, "is_outlier", lambda flag: "yes" if flag else "no"),
     }
     return list(columns), list(zip(*columns.values(), strict=True))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,22 @@ def digest_of(path: str) -> str | None:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-class Clock:
-    """Seconds of every step."""
+@dataclass(frozen=True)
+class Job:
+    """An analysis: the settings, the table, the printer of messages, and the time of every step.
 
-    def __init__(self) -> None:
-        self.started = datetime.now(UTC)
-        self.seconds: dict[str, float] = {}
-        self._start = time.perf_counter()
+    For a table in many files, or larger than memory, `parts` holds all rows, and `row_numbers`
+    are those of a sample that is opened.
+    """
+
+    settings: AnalyzeSettings
+    open_table: Callable[[Format], Reader]
+    printer: Printer
+    parts: Parts | None = None
+    row_numbers: Any = None
+    started: datetime = field(default_factory=partial(datetime.now, UTC))
+    seconds: dict[str, float] = field(default_factory=dict)
+    _start: float = field(default_factory=time.perf_counter)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -86,19 +96,3 @@ class Clock:
     def total(self) -> float:
         """Return the seconds since the beginning."""
         return round(time.perf_counter() - self._start, 3)
-
-
-@dataclass(frozen=True)
-class Job:
-    """An analysis: the settings, the table, and the printer of messages.
-
-    For a table in many files, or larger than memory, `parts` holds all rows, and `row_numbers`
-    are those of a sample that is opened.
-    """
-
-    settings: AnalyzeSettings
-    open_table: Callable[[Format], Reader]
-    printer: Printer
-    parts: Parts | None = None
-    row_numbers: Any = None
-    clock: Clock = field(default_factory=Clock)

@@ -34,6 +34,7 @@ class TableInput:
     notes: list[str]  # on how the table was read and prepared
     shown: tuple[str, str] | None  # features that the page draws first
     rows: Any  # numbers of the used rows; the table's first row is 1, (n,)
+    joined: str | None  # file that --join writes
 
     @property
     def used(self) -> pd.DataFrame:
@@ -66,7 +67,7 @@ class TableInput:
 def read_input(job: Job) -> TableInput:
     """Read the table, choose its columns and prepare them. Print what was done."""
     settings = job.settings
-    with job.clock.step("read"), job.open_table(settings.format) as reader:
+    with job.step("read"), job.open_table(settings.format) as reader:
         identifier = reader.identifier(settings.id)
         categories = split_names(settings.categories, reader.columns)
         table = reader.read(text=[] if identifier is None else [identifier], words=categories)
@@ -74,9 +75,12 @@ def read_input(job: Job) -> TableInput:
     job.printer.line(f"{reader.name}: {reader.kind}, {shape}")
     notes = list(reader.notes)
     excluded = _excluded(settings, identifier, table, notes)
+    joined = None
     if settings.join:
-        check_free(settings.out / joined_name(settings, reader), settings.force)
-    with job.clock.step("prepare"):
+        ending = reader.style.extension if settings.points is None else f".{settings.points}"
+        joined = f"joined{ending}"
+        check_free(settings.out / joined, settings.force)
+    with job.step("prepare"):
         columns = settings.columns
         prepared = TablePreparation(
             columns=None if columns is None else split_names(columns, reader.columns),
@@ -91,7 +95,7 @@ def read_input(job: Job) -> TableInput:
     shown = _columns_to_show(settings.show, names)
     used = np.flatnonzero(prepared.is_used)
     rows = 1 + (used if job.row_numbers is None else job.row_numbers[used])
-    found = TableInput(reader, table, identifier, prepared, notes, shown, rows)
+    found = TableInput(reader, table, identifier, prepared, notes, shown, rows, joined)
     if identifier is not None:
         notes += _repeated(found.used[identifier])
     notes += [note_text(note, spell_option) for note in prepared.notes]
@@ -99,11 +103,6 @@ def read_input(job: Job) -> TableInput:
     shape = f"{len(rows):,} rows, {plural(len(names), 'feature')}"
     job.printer.line(f"{shape}: {quote_list(names, 8)}")
     return found
-
-
-def joined_name(settings: AnalyzeSettings, reader: Reader) -> str:
-    """Return the name of the file that --join writes."""
-    return f"joined{reader.style.extension if settings.points is None else f'.{settings.points}'}"
 
 
 def split_names(words: Sequence[str] | None, columns: Sequence[str]) -> list[str]:

@@ -18,7 +18,6 @@ from scipy.stats import chi2_contingency, ks_2samp
 from softkern._utils.typing import Array
 from softkern.tables.preparation import TablePreparation, recognize
 from softkern.tables.preparation.cells import to_words
-from softkern.tables.preparation.formats import infer_decimal
 from softkern.tables.preparation.notes import Note, merge_notes
 from softkern.tables.preparation.numbers import find_numbers, read_numbers
 
@@ -61,15 +60,12 @@ class ColumnDrift:
 
 
 def comparable_columns(
-    table: pd.DataFrame, preparation: TablePreparation | None = None
+    table: pd.DataFrame, preparation: TablePreparation
 ) -> tuple[pd.DataFrame, list[Note]]:
     """Return numbers as floats and the rest as text, and notes on dates and names of rows.
 
     These are left out, except those that the `preparation` of an analysis uses.
     """
-    if preparation is None:
-        decimal = infer_decimal(table, table.columns)
-        preparation = TablePreparation.for_numbers([], decimal)
     features, decimal = list(preparation.columns_), preparation.decimal_
     others = [c for c in table.columns if c not in preparation.used_columns_]
     formats, _ = find_numbers(table, others, decimal=decimal, dates=True)
