@@ -161,21 +161,17 @@ def _differences(before: Results, after: Results) -> list[str]:
 
 def _choose_key(before: Results, after: Results, notes: list[str]) -> Key | None:
     """Return the column that identifies rows in both results, or None if they share no rows."""
-    if "id" in before.points and "id" in after.points:
-        return _check_identifiers(before, after, notes)
-    if before.rows == after.rows:
+    if "id" not in before.points or "id" not in after.points:
+        if before.rows == after.rows:
+            notes.append(
+                "rows are matched by their number; use --id in both analyses to match them by name"
+            )
+            return "row"
         notes.append(
-            "rows are matched by their number; use --id in both analyses to match them by name"
+            f"rows cannot be matched: {before.rows:,} rows before, {after.rows:,} now, and no "
+            "identifiers in both (use --id of softkern analyze)"
         )
-        return "row"
-    notes.append(
-        f"rows cannot be matched: {before.rows:,} rows before, {after.rows:,} now, and no "
-        "identifiers in both (use --id of softkern analyze)"
-    )
-    return None
-
-
-def _check_identifiers(before: Results, after: Results, notes: list[str]) -> Key | None:
+        return None
     names = [results.saved.metadata.get("id") for results in (before, after)]
     if names[0] != names[1]:
         notes.append(f"identifier column: '{quote(names[0])}' before, '{quote(names[1])}' now")

@@ -122,12 +122,8 @@ def print_changes(printer: Printer, found: Changes) -> None:
     head, rows = _row_lines(points, TOP)
     title = f"Changed rows ({len(rows):,} of {len(points.rows):,})"
     printer.table(head, rows, title, right=("row",))
-    _print_drift(printer, found.drift)
-
-
-def _print_drift(printer: Printer, drift: list[ColumnDrift]) -> None:
-    real = [one for one in drift if not one.is_chance]
-    shown = (real or [one for one in drift if describe_drift(one)][:FEWEST])[:TOP]
+    real = [one for one in found.drift if not one.is_chance]
+    shown = (real or [one for one in found.drift if describe_drift(one)][:FEWEST])[:TOP]
     if not shown:
         return
     more = f", the first {TOP} of {len(real):,}" if len(real) > TOP else ""
@@ -136,7 +132,7 @@ def _print_drift(printer: Printer, drift: list[ColumnDrift]) -> None:
         printer.line(
             f"  '{quote(one.column)}' {one.drift}, {one.distance:.3f}: {describe_drift(one)}"
         )
-    others = len(drift) - len(real)
+    others = len(found.drift) - len(real)
     if real and others:
         printer.line(f"  {plural(others, 'other column')}: no significant drift")
 
