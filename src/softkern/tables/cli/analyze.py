@@ -22,7 +22,7 @@ from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker
 from softkern.rows import row_slices
 from softkern.tables.cli.errors import OutputError
-from softkern.tables.cli.job import STDIN, Job, digest_of, open_source
+from softkern.tables.cli.job import STDIN, Job, TableInput, digest_of, open_source, read_input
 from softkern.tables.cli.models import make
 from softkern.tables.cli.options import AnalyzeSettings, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
@@ -30,7 +30,6 @@ from softkern.tables.cli.parts import FrameReader, Parts, Summary
 from softkern.tables.cli.points import joined, points_table, with_blanks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results import Result, fit_messages, print_choice, print_result
-from softkern.tables.cli.table_input import TableInput, read_input
 from softkern.tables.cli.writing import write_chunks, write_json
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.clusters import describe
