@@ -171,19 +171,22 @@ def _write(
     record = _record(job, data, result, whole)
     if settings.report:
         with job.step("report"):
-            _write_page(
-                settings, folder / PAGE, data, result, _page_details(record, settings.verbose)
-            )
+            _write_page(settings, folder / PAGE, data, result, record)
     record["seconds"] = {**job.seconds, "total": job.total()}
     write_json(record, folder / RECORD)
     return whole
 
 
 def _write_page(
-    settings: AnalyzeSettings, path: Path, data: TableInput, result: Result, details: Any
+    settings: AnalyzeSettings, path: Path, data: TableInput, result: Result, record: dict[str, Any]
 ) -> None:
+    """Write report.html, with the record but its choice, and without --verbose less of it."""
     from softkern.tables.report import write_report
 
+    hidden = {"choice"} if settings.verbose else {"choice", "plan"}
+    details = {name: part for name, part in record.items() if name not in hidden}
+    for name, technical in () if settings.verbose else DETAILS.items():
+        details[name] = {key: value for key, value in record[name].items() if key not in technical}
     write_report(
         path,
         result.model,
@@ -248,15 +251,6 @@ def _record(job: Job, data: TableInput, result: Result, whole: Summary | None) -
     if whole is not None:
         record["all_rows"] = {"rows": whole.rows, **whole.counts(), "notes": whole.notes}
     return record | {"warnings": result.warnings, "choice": choice_of(model)}
-
-
-def _page_details(record: dict[str, Any], verbose: bool) -> dict[str, Any]:
-    """Return what the page shows: no choice, which it has elsewhere, and without `verbose` less."""
-    hidden = {"choice"} if verbose else {"choice", "plan"}
-    shown = {name: part for name, part in record.items() if name not in hidden}
-    for name, details in () if verbose else DETAILS.items():
-        shown[name] = {key: value for key, value in record[name].items() if key not in details}
-    return shown
 
 
 def _versions() -> dict[str, str]:
