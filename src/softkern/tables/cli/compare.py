@@ -25,7 +25,7 @@ from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.scorer import SavedModel, Scorer, check_columns, columns_as_written
 from softkern.tables.cli.writing import nullable, unescape_formulas
 from softkern.tables.compare.drift import ColumnDrift, column_drift, comparable_columns
-from softkern.tables.compare.rows import COMPARED_COLUMNS, Key, compare_points
+from softkern.tables.compare.results import COMPARED_COLUMNS, Key, compare_points
 from softkern.tables.io import Format, TableError, open_table
 from softkern.tables.preparation import TablePreparation
 

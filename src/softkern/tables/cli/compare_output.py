@@ -15,7 +15,7 @@ from softkern.tables.cli.options import CompareSettings
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.writing import write_chunks, write_json
 from softkern.tables.compare.drift import ColumnDrift
-from softkern.tables.compare.rows import PointsComparison
+from softkern.tables.compare.results import PointsComparison
 from softkern.tables.compare.text import describe_drift, summarize_drift, summarize_points
 
 TOP = 10  # rows and columns that are printed
