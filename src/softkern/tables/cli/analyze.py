@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import warnings
 import webbrowser
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -256,8 +256,6 @@ def _record(job: Job, data: TableInput, result: Result, whole: Summary | None) -
 def _versions() -> dict[str, str]:
     found = {"softkern": version("softkern"), "python": platform.python_version()}
     for package in PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found

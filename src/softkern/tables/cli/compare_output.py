@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,8 @@ class Changes:
 
     points: PointsComparison
     drift: list[ColumnDrift]
-    notes: list[str] = field(default_factory=list)
-    has_drift: bool = True  # whether both tables could be read
+    notes: list[str]
+    has_drift: bool  # whether both tables could be read
 
     def summary(self) -> list[str]:
         """Return the answer in one or two sentences."""

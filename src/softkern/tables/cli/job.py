@@ -178,7 +178,7 @@ def read_input(job: Job) -> TableInput:
             dates=settings.dates,
         ).fit_prepare(table)
     names = prepared.features.columns.tolist()
-    shown = _columns_to_show(settings.show, names)
+    shown = None if settings.show is None else _columns_to_show(settings.show, names)
     used = np.flatnonzero(prepared.is_used)
     rows = 1 + (used if job.row_numbers is None else job.row_numbers[used])
     found = TableInput(reader, table, identifier, prepared, notes, shown, rows, joined)
@@ -241,10 +241,8 @@ def _repeated(ids: pd.Series[Any]) -> list[str]:
     ]
 
 
-def _columns_to_show(names: str | None, features: list[str]) -> tuple[str, str] | None:
+def _columns_to_show(names: str, features: list[str]) -> tuple[str, str]:
     """Return the two features that --show names."""
-    if names is None:
-        return None
     shown = split_names([names], features)
     if len(shown) != 2 or not set(shown) <= set(features):
         guesses = [closest_match(name, features) for name in shown if name not in features]

@@ -32,8 +32,7 @@ def plan(settings: PlanSettings) -> None:
             raise typer.BadParameter(str(error)) from error
 
     chosen = plan_for(settings.clusters)
-    one = chosen if settings.clusters == 1 else plan_for(1)
-    Printer(False).line(f"{chosen}\n\n{_describe_tree(one)}")
+    Printer(False).line(f"{chosen}\n\n{_describe_tree(plan_for(1))}")
     chosen.require_memory()
 
 

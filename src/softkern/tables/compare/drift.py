@@ -77,9 +77,13 @@ def comparable_columns(
     columns: dict[str, Any] = {}
     notes: list[Note] = []
     for name in table.columns:
-        values = numbers[:, names.index(name)] if name in kinds else to_words(table[name])
+        if name in kinds:
+            values: Any = numbers[:, names.index(name)]
+            names_rows = kinds[name] in ROW_NAMES
+        else:
+            values = to_words(table[name])
+            names_rows = values.nunique() > max(MIN_UNIQUE, UNIQUE_SHARE * values.count())
         is_date = name in dates or kinds.get(name) == "date"
-        names_rows = kinds[name] in ROW_NAMES if name in kinds else _names_rows(values)
         if (is_date or names_rows) and name not in preparation.used_columns_:
             reason = "dates" if is_date else "names rows"
             notes.append(Note("not compared", [name], {"reason": reason}))
@@ -173,8 +177,3 @@ def _chi2_p_value(counts: Any) -> float:
     if pooled.shape[1] < 2 or not pooled.sum(axis=1).all():
         return 1.0
     return float(chi2_contingency(pooled).pvalue)
-
-
-def _names_rows(values: Any) -> bool:
-    present = values.dropna()
-    return bool(present.nunique() > max(MIN_UNIQUE, UNIQUE_SHARE * len(present)))

@@ -59,12 +59,6 @@ class ClusterMatch:
         """Return for each sample whether it is still in its cluster, under any number."""
         return np.array([*map(self.is_same, before, after)], dtype=bool)
 
-    def by_number(self, old: list[int], new: list[int]) -> ClusterMatch:
-        """Return the correspondence of equal labels, for clusters of the same model."""
-        pairs = {label: label for label in old if label in new}
-        gone, added = ([label for label in labels if label not in pairs] for labels in (old, new))
-        return ClusterMatch(self.overlap, pairs, gone=gone, new=added)
-
 
 @dataclass(frozen=True)
 class PointsComparison:
@@ -178,7 +172,9 @@ def compare_points(
     first, second = ([label for label in size if label >= 0] for size in sizes)
     match = match_clusters(old, new, (first, second))
     if is_same_model:
-        match = match.by_number(first, second)
+        pairs = {label: label for label in first if label in second}
+        gone, added = ([k for k in labels if k not in pairs] for labels in (first, second))
+        match = ClusterMatch(match.overlap, pairs, gone=gone, new=added)
     has_moved = np.zeros(len(table), dtype=bool)
     if len(shared):
         has_moved[shared.index] = ~match.has_stayed(old, new)
