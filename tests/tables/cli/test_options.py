@@ -26,7 +26,7 @@ def call(settings, *arguments):
     def keep():
         return received.append
 
-    command(app, settings)(keep)
+    app.command()(command(settings, keep))
     typer.main.get_command(app).main(list(arguments), standalone_mode=False)
     return received[0] if received else None
 

@@ -47,10 +47,7 @@ def read_points(out):
 @pytest.fixture
 def small_sample(monkeypatch):
     """Limit the sample to fewer rows than the table has."""
-    from softkern.tables.cli.parts import Parts
-
-    original = Parts.sample
-    monkeypatch.setattr(Parts, "sample", lambda self, seed: original(self, seed, 400))
+    monkeypatch.setattr("softkern.tables.cli.parts.SUBSAMPLE_ROWS", 400)
 
 
 def test_a_folder_is_analyzed_and_scored(folder, tmp_path, small_sample, capsys):

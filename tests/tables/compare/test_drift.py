@@ -131,7 +131,7 @@ def test_identifiers_and_dates_are_not_compared():
             "kind": ["a", "b"] * (n // 2),
         }
     )
-    columns, notes = comparable_columns(table)
+    columns, notes = comparable_columns(table, TablePreparation.for_numbers([], ","))
     assert list(columns.columns) == ["paid", "kind"]
     assert columns["paid"].iloc[0] == 1000.5
     assert [str(note) for note in notes] == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import warnings
 import webbrowser
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -22,7 +22,7 @@ from softkern.fitted import as_sample_of, choice_of
 from softkern.ranking import Ranker
 from softkern.rows import row_slices
 from softkern.tables.cli.errors import OutputError
-from softkern.tables.cli.job import STDIN, Job, digest_of, open_source
+from softkern.tables.cli.job import STDIN, Job, TableInput, digest_of, open_source, read_input
 from softkern.tables.cli.models import make
 from softkern.tables.cli.options import AnalyzeSettings, ScoreSettings
 from softkern.tables.cli.output_folder import results_folder
@@ -30,7 +30,6 @@ from softkern.tables.cli.parts import FrameReader, Parts, Summary
 from softkern.tables.cli.points import joined, points_table, with_blanks
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.results import Result, fit_messages, print_choice, print_result
-from softkern.tables.cli.table_input import TableInput, joined_name, read_input
 from softkern.tables.cli.writing import write_chunks, write_json
 from softkern.tables.explain import Explainer
 from softkern.tables.explain.clusters import describe
@@ -55,21 +54,16 @@ def analyze(settings: AnalyzeSettings) -> None:
     # with --verbose, models print their own steps
     with nullcontext() if settings.verbose else printer.stages():
         parts = Parts.of(settings)
-        if parts is not None:
-            _analyze(_sample_job(settings, parts, printer))
-        else:
+        if parts is None:
             with open_source(settings.data) as source:
                 _analyze(Job(settings, source.open, printer))
-
-
-def _sample_job(settings: AnalyzeSettings, parts: Parts, printer: Printer) -> Job:
-    """Return the analysis of a sample of a table in parts."""
-    numbers, table = parts.sample(settings.seed)
-    data = quote(settings.data)
-    printer.line(f"{data}: {parts.kind}")
-    printer.line(f"{plural(len(table), 'row')} are analyzed; all are scored by the model")
-    sample = partial(FrameReader, f"the sample of {data}", parts.pieces[0].kind, table)
-    return Job(settings, sample, printer, parts, numbers)
+            return
+        numbers, table = parts.sample(settings.seed)
+        data = quote(settings.data)
+        printer.line(f"{data}: {parts.kind}")
+        printer.line(f"{plural(len(table), 'row')} are analyzed; all are scored by the model")
+        sample = partial(FrameReader, f"the sample of {data}", parts.pieces[0].kind, table)
+        _analyze(Job(settings, sample, printer, parts, numbers))
 
 
 def _analyze(job: Job) -> None:
@@ -79,7 +73,7 @@ def _analyze(job: Job) -> None:
     with results_folder(settings.out, names, settings.force) as folder:
         data = read_input(job)
         result = _explain(job, data, *_fit(job, data))
-        joined_names, whole = _write(job, folder, data, result, points[-1])
+        whole = _write(job, folder, data, result, points[-1])
     print_result(printer, result, settings)
     if whole is not None:
         sizes = ", ".join(f"{size:,}" for size in whole.sizes[:8])
@@ -90,8 +84,8 @@ def _analyze(job: Job) -> None:
         printer.notes(whole.notes)
     if parts is not None:
         names = [f"{names[0]} to {parts.names[-1]}", *names[len(parts.names) :]]
-    written = ", ".join([*joined_names, *names])
-    printer.line(f"wrote {written} into {settings.out} in {job.clock.total():.1f} s")
+    written = ", ".join([*filter(None, [data.joined]), *names])
+    printer.line(f"wrote {written} into {settings.out} in {job.total():.1f} s")
     first = settings.out / (PAGE if settings.report else points[0])
     printer.line(f"open {first}", "bold")
     if settings.open:
@@ -101,7 +95,7 @@ def _analyze(job: Job) -> None:
 def _fit(job: Job, data: TableInput) -> tuple[Any, list[str]]:
     """Fit the model, and return it with the warnings."""
     X, settings, verbose = data.prepared.values, job.settings, job.settings.verbose
-    with warnings.catch_warnings(record=True) as caught, job.clock.step("fit"):
+    with warnings.catch_warnings(record=True) as caught, job.step("fit"):
         warnings.simplefilter("always")
         is_shown = verbose and not job.printer.quiet
         model = make(settings.model, settings.clusters, X, settings.seed, is_shown)
@@ -125,11 +119,11 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
     """Rank the rows, and explain the flagged ones and the clusters."""
     if job.parts is not None:
         model = as_sample_of(model, job.parts.rows)
-    with job.clock.step("rank"):
+    with job.step("rank"):
         ranker = Ranker(model, contamination=job.settings.contamination)
         scores = ranker.score_points()
         ranks = ranker.table(scores)
-    with job.clock.step("explain"):
+    with job.step("explain"):
         view = view_prepared(data.prepared)
         explainer = Explainer(model, view, scores, ranks)
         places = np.union1d(flagged_rows(ranks), unusual_rows(ranks))
@@ -142,12 +136,12 @@ def _explain(job: Job, data: TableInput, model: Any, warned: list[str]) -> Resul
 
 def _write(
     job: Job, folder: Path, data: TableInput, result: Result, points_name: str
-) -> tuple[list[str], Summary | None]:
-    """Write all files. Return those of --join, and the results of all rows of a table in parts."""
-    settings, clock = job.settings, job.clock
+) -> Summary | None:
+    """Write all files. Return the results of all rows of a table in parts."""
+    settings = job.settings
     write = partial(write_chunks, raw_text=settings.raw_text)
-    joined_names, whole, points = [], None, result.points
-    with clock.step("model"):
+    whole, points = None, result.points
+    with job.step("model"):
         save(
             attach_preparation(result.model, data.prepared.preparation),
             folder / MODEL,
@@ -155,7 +149,7 @@ def _write(
             id=data.id,
             reading=asdict(settings.format),
         )
-    with clock.step("points"):
+    with job.step("points"):
         if job.parts is not None:
             scoring = ScoreSettings(
                 model=folder / MODEL,
@@ -167,30 +161,32 @@ def _write(
             points = whole.top
         write([points], str(folder / points_name))
         write([result.clusters], str(folder / CLUSTERS))
-    if settings.join:
-        with clock.step("join"), job.open_table(settings.format) as again:
-            joined_names = [joined_name(settings, data.reader)]
+    if data.joined is not None:
+        with job.step("join"), job.open_table(settings.format) as again:
             rows = again.rows_at_once()
             filled = with_blanks(points, range(1, len(data.table) + 1))
             results = (filled.iloc[part] for part in row_slices(len(filled), rows))
             tables = joined(again, results, rows)
-            write(tables, str(folder / joined_names[0]), style=again.style)
+            write(tables, str(folder / data.joined), style=again.style)
     record = _record(job, data, result, whole)
     if settings.report:
-        with clock.step("report"):
-            _write_page(
-                settings, folder / PAGE, data, result, _page_details(record, settings.verbose)
-            )
-    record["seconds"] = {**clock.seconds, "total": clock.total()}
+        with job.step("report"):
+            _write_page(settings, folder / PAGE, data, result, record)
+    record["seconds"] = {**job.seconds, "total": job.total()}
     write_json(record, folder / RECORD)
-    return joined_names, whole
+    return whole
 
 
 def _write_page(
-    settings: AnalyzeSettings, path: Path, data: TableInput, result: Result, details: Any
+    settings: AnalyzeSettings, path: Path, data: TableInput, result: Result, record: dict[str, Any]
 ) -> None:
+    """Write report.html, with the record but its choice, and without --verbose less of it."""
     from softkern.tables.report import write_report
 
+    hidden = {"choice"} if settings.verbose else {"choice", "plan"}
+    details = {name: part for name, part in record.items() if name not in hidden}
+    for name, technical in () if settings.verbose else DETAILS.items():
+        details[name] = {key: value for key, value in record[name].items() if key not in technical}
     write_report(
         path,
         result.model,
@@ -218,7 +214,7 @@ def _record(job: Job, data: TableInput, result: Result, whole: Summary | None) -
     parameters = model.get_params(deep=False)
     del parameters["verbose"]
     record = {
-        "started": job.clock.started.isoformat(timespec="seconds"),
+        "started": job.started.isoformat(timespec="seconds"),
         "input": {
             "file": settings.data,
             "digest": digest_of(settings.data),
@@ -250,27 +246,16 @@ def _record(job: Job, data: TableInput, result: Result, whole: Summary | None) -
         },
         "plan": str(model.plan_),
         "versions": _versions(),
-        "seconds": dict(job.clock.seconds),
+        "seconds": dict(job.seconds),
     }
     if whole is not None:
         record["all_rows"] = {"rows": whole.rows, **whole.counts(), "notes": whole.notes}
     return record | {"warnings": result.warnings, "choice": choice_of(model)}
 
 
-def _page_details(record: dict[str, Any], verbose: bool) -> dict[str, Any]:
-    """Return what the page shows: no choice, which it has elsewhere, and without `verbose` less."""
-    hidden = {"choice"} if verbose else {"choice", "plan"}
-    shown = {name: part for name, part in record.items() if name not in hidden}
-    for name, details in () if verbose else DETAILS.items():
-        shown[name] = {key: value for key, value in record[name].items() if key not in details}
-    return shown
-
-
 def _versions() -> dict[str, str]:
     found = {"softkern": version("softkern"), "python": platform.python_version()}
     for package in PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found

@@ -25,7 +25,7 @@ from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.scorer import SavedModel, Scorer, check_columns, columns_as_written
 from softkern.tables.cli.writing import nullable, unescape_formulas
 from softkern.tables.compare.drift import ColumnDrift, column_drift, comparable_columns
-from softkern.tables.compare.rows import COMPARED_COLUMNS, Key, compare_points
+from softkern.tables.compare.results import COMPARED_COLUMNS, Key, compare_points
 from softkern.tables.io import Format, TableError, open_table
 from softkern.tables.preparation import TablePreparation
 
@@ -42,12 +42,6 @@ KINDS: dict[str, Any] = {
 WRITTEN = Format(
     separator=",", encoding="utf-8", header=True, decimal=".", skip_rows=0, skip_footer=0
 )
-NEEDED = {  # required entries of run.json
-    "input": ("file", "rows"),
-    "preparation": ("rows",),
-    "model": ("estimator",),
-    "result": ("sizes",),
-}
 AGAIN = "softkern analyze --force writes the folder again"
 
 Table = tuple[pd.DataFrame, TablePreparation]
@@ -62,12 +56,6 @@ class Results:
     saved: SavedModel
     estimator: str
     find_table: Callable[[], Source]  # raises a TableError if the table cannot be read again
-
-    @property
-    def features(self) -> list[str]:
-        """Columns of the table that the model uses."""
-        preparation = self.saved.preparation
-        return [] if preparation is None else preparation.used_columns_
 
 
 def compare(settings: CompareSettings) -> None:
@@ -163,8 +151,9 @@ def _differences(before: Results, after: Results) -> list[str]:
     notes = []
     if before.estimator != after.estimator:
         notes.append(f"model: {before.estimator} before, {after.estimator} now")
-    for these, those, when in ((before, after, "before"), (after, before, "now")):
-        lacking = [name for name in these.features if name not in those.features]
+    old, new = (getattr(one.saved.preparation, "used_columns_", []) for one in (before, after))
+    for these, those, when in ((old, new, "before"), (new, old, "now")):
+        lacking = [name for name in these if name not in those]
         if lacking:
             notes.append(f"features used only {when}: {quote_list(lacking)}")
     return notes
@@ -172,21 +161,17 @@ def _differences(before: Results, after: Results) -> list[str]:
 
 def _choose_key(before: Results, after: Results, notes: list[str]) -> Key | None:
     """Return the column that identifies rows in both results, or None if they share no rows."""
-    if "id" in before.points and "id" in after.points:
-        return _check_identifiers(before, after, notes)
-    if before.rows == after.rows:
+    if "id" not in before.points or "id" not in after.points:
+        if before.rows == after.rows:
+            notes.append(
+                "rows are matched by their number; use --id in both analyses to match them by name"
+            )
+            return "row"
         notes.append(
-            "rows are matched by their number; use --id in both analyses to match them by name"
+            f"rows cannot be matched: {before.rows:,} rows before, {after.rows:,} now, and no "
+            "identifiers in both (use --id of softkern analyze)"
         )
-        return "row"
-    notes.append(
-        f"rows cannot be matched: {before.rows:,} rows before, {after.rows:,} now, and no "
-        "identifiers in both (use --id of softkern analyze)"
-    )
-    return None
-
-
-def _check_identifiers(before: Results, after: Results, notes: list[str]) -> Key | None:
+        return None
     names = [results.saved.metadata.get("id") for results in (before, after)]
     if names[0] != names[1]:
         notes.append(f"identifier column: '{quote(names[0])}' before, '{quote(names[1])}' now")
@@ -276,7 +261,22 @@ def read_results(folder: Path) -> Results:
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "is not there"
         raise TableError(f"{folder} {what}; a results folder of softkern analyze is needed.")
-    record = _record(folder / "run.json")
+    path = folder / "run.json"
+    if not path.is_file():
+        raise TableError(f"{folder} is no results folder of softkern analyze: no run.json.")
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        table, estimator = record["input"], record["model"]["estimator"]
+        used, sizes = record["preparation"]["rows"], record["result"]["sizes"]
+        started = datetime.fromisoformat(record["started"])
+        find_table = partial(_find_table, table["file"], table.get("digest"), started, folder)
+        rows = int(table["rows"])
+    except OSError as error:
+        raise TableError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise TableError(
+            f"{path} was altered, or another version of softkern wrote it; {AGAIN}."
+        ) from error
     there = [folder / name for name in POINTS if (folder / name).is_file()]
     if not there:
         raise TableError(f"{folder} has no points.csv (nor .xlsx, .jsonl, .parquet); {AGAIN}.")
@@ -284,32 +284,12 @@ def read_results(folder: Path) -> Results:
     saved = SavedModel(folder / "model.safetensors")
     points = _points(latest)
     labels = points["label"]
-    sizes = labels[labels >= 0].value_counts().sort_index().tolist()
-    if len(points) != record["preparation"]["rows"] or sizes != record["result"]["sizes"]:
+    if len(points) != used or labels[labels >= 0].value_counts().sort_index().tolist() != sizes:
         raise TableError(
             f"{latest.name} and run.json of {folder} are not of one analysis, or were altered; "
             f"{AGAIN}."
         )
-    rows, estimator = int(record["input"]["rows"]), record["model"]["estimator"]
-    return Results(points, rows, saved, estimator, partial(_find_table, record, folder))
-
-
-def _record(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise TableError(f"{path.parent} is no results folder of softkern analyze: no run.json.")
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        for part, names in NEEDED.items():
-            for name in names:
-                record[part][name]
-        datetime.fromisoformat(record["started"])
-    except OSError as error:
-        raise TableError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise TableError(
-            f"{path} was altered, or another version of softkern wrote it; {AGAIN}."
-        ) from error
-    return dict(record)
+    return Results(points, rows, saved, estimator, find_table)
 
 
 def _points(path: Path) -> pd.DataFrame:
@@ -330,13 +310,12 @@ def _points(path: Path) -> pd.DataFrame:
         ) from error
 
 
-def _find_table(record: dict[str, Any], folder: Path) -> Source:
+def _find_table(file: str, digest: str | None, started: datetime, folder: Path) -> Source:
     """Return the table of an analysis. Raise an error if it cannot be read again."""
-    file, digest = record["input"]["file"], record["input"].get("digest")
     if file == "-":
         raise TableError("it came from standard input")
     # earlier versions wrote no digest: the file must not be newer than the start, in seconds
-    latest = datetime.fromisoformat(record["started"]).timestamp() + 1
+    latest = started.timestamp() + 1
     # the path as it was typed, from here or next to the results
     places = [Path(file), folder.absolute().parent / file]
     there = [place for place in places if place.is_file()]

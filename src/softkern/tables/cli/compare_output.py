@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from softkern.tables.cli.options import CompareSettings
 from softkern.tables.cli.printer import Printer
 from softkern.tables.cli.writing import write_chunks, write_json
 from softkern.tables.compare.drift import ColumnDrift
-from softkern.tables.compare.rows import PointsComparison
+from softkern.tables.compare.results import PointsComparison
 from softkern.tables.compare.text import describe_drift, summarize_drift, summarize_points
 
 TOP = 10  # rows and columns that are printed
@@ -34,8 +34,8 @@ class Changes:
 
     points: PointsComparison
     drift: list[ColumnDrift]
-    notes: list[str] = field(default_factory=list)
-    has_drift: bool = True  # whether both tables could be read
+    notes: list[str]
+    has_drift: bool  # whether both tables could be read
 
     def summary(self) -> list[str]:
         """Return the answer in one or two sentences."""
@@ -122,12 +122,8 @@ def print_changes(printer: Printer, found: Changes) -> None:
     head, rows = _row_lines(points, TOP)
     title = f"Changed rows ({len(rows):,} of {len(points.rows):,})"
     printer.table(head, rows, title, right=("row",))
-    _print_drift(printer, found.drift)
-
-
-def _print_drift(printer: Printer, drift: list[ColumnDrift]) -> None:
-    real = [one for one in drift if not one.is_chance]
-    shown = (real or [one for one in drift if describe_drift(one)][:FEWEST])[:TOP]
+    real = [one for one in found.drift if not one.is_chance]
+    shown = (real or [one for one in found.drift if describe_drift(one)][:FEWEST])[:TOP]
     if not shown:
         return
     more = f", the first {TOP} of {len(real):,}" if len(real) > TOP else ""
@@ -136,7 +132,7 @@ def _print_drift(printer: Printer, drift: list[ColumnDrift]) -> None:
         printer.line(
             f"  '{quote(one.column)}' {one.drift}, {one.distance:.3f}: {describe_drift(one)}"
         )
-    others = len(drift) - len(real)
+    others = len(found.drift) - len(real)
     if real and others:
         printer.line(f"  {plural(others, 'other column')}: no significant drift")
 
@@ -160,10 +156,6 @@ def _name(label: int) -> str:
     return "no cluster" if label < 0 else str(label)
 
 
-def _yes_or_no(flag: bool) -> str:
-    return "yes" if flag else "no"
-
-
 def _agreement(points: PointsComparison) -> str:
     """Return a sentence on the agreement of the clusters, empty if it is unknown."""
     index = points.adjusted_rand_index
@@ -181,7 +173,7 @@ def _row_lines(points: PointsComparison, most: int) -> tuple[list[str], list[tup
         **({"id": rows["id"].map(quote)} if "id" in rows else {}),
         "cluster": _from_to(rows, "label", _name),
         "membership": _from_to(rows, "membership", "{:.3f}".format),
-        "outlier": _from_to(rows, "is_outlier", _yes_or_no),
+        "outlier": _from_to(rows, "is_outlier", lambda flag: "yes" if flag else "no"),
     }
     return list(columns), list(zip(*columns.values(), strict=True))
 

@@ -1,8 +1,9 @@
 """The options of the commands, each declared once as a field of a settings class.
 
 Options of several commands are fields of a class from which the settings inherit. A command is
-declared by such a class (`softkern.tables.cli.commands`): every field becomes an option with its
-name, and the command receives one immutable object. To add an option, add a field.
+declared by such a class (`softkern.tables.cli.commands`): its docstring is the help, every field
+becomes an option with its name, and the command receives one immutable object. To add an option,
+add a field.
 """
 # ruff: noqa: RUF009 - functions that return fields declare them
 
@@ -13,14 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    get_args,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
@@ -214,7 +208,14 @@ class TableOptions(RunOptions, ReadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AnalyzeSettings(TableOptions):
-    """Settings of `softkern analyze`."""
+    """Find clusters, outliers and rows between clusters in a table, and explain them.
+
+    Writes points.csv (label, memberships, ranks and reasons for every row), clusters.csv
+    (description of each cluster), report.html, run.json and model.safetensors (for softkern score)
+    into the folder. With --join, also the table itself with these columns. Either all files appear
+    or none. For a folder or pattern of Parquet or NPY files, or such a file larger than memory, a
+    sample is analyzed and all rows are scored, into points-00000.parquet and so on.
+    """
 
     out: Path = option("Folder for the results.", short="-o", default=MISSING)
     columns: list[str] | None = option(
@@ -261,7 +262,10 @@ class AnalyzeSettings(TableOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSettings(TableOptions):
-    """Settings of `softkern score`."""
+    """Label and score new rows with a saved model, in chunks: the file may exceed memory.
+
+    Columns are matched by name, in any order. The table is read and prepared as in the analysis.
+    """
 
     model: Path = argument("model.safetensors of softkern analyze.")
     out: str = option(
@@ -277,7 +281,11 @@ class ScoreSettings(TableOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class CompareSettings(RunOptions):
-    """Settings of `softkern compare`."""
+    """Show what changed between two analyses, or between an analysis and a new table.
+
+    Reports clusters that merged or split, rows that moved, appeared or disappeared, new outliers,
+    and the drift of every column.
+    """
 
     before: Path = argument("Results folder of softkern analyze.")
     after: str = argument(
@@ -291,7 +299,7 @@ class CompareSettings(RunOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings:
-    """Settings of `softkern plan`."""
+    """Show how a table of N rows and D columns would be computed, and at what cost."""
 
     n: int = argument("Rows.", COUNT, "N")
     d: int = argument("Columns.", COUNT, "D")
@@ -302,7 +310,7 @@ class PlanSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DemoSettings:
-    """Settings of `softkern demo`."""
+    """Run analyze and score on generated data, and show the commands."""
 
     out: Path = option("Folder for the results.", short="-o", default=Path("demo"))
 

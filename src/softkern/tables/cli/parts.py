@@ -194,14 +194,12 @@ class Parts:
         """Names of the parts of the results."""
         return [f"points-{k:05d}.parquet" for k in range(len(self.pieces))]
 
-    def sample(
-        self, seed: int, size: int = SUBSAMPLE_ROWS
-    ) -> tuple[np.ndarray[Any, Any], pd.DataFrame]:
+    def sample(self, seed: int) -> tuple[np.ndarray[Any, Any], pd.DataFrame]:
         """Return the numbers of the rows of a sample, and the rows.
 
         The numbers depend on the seed only, so that they are known before any row is read.
         """
-        numbers = lowest_numbers(self.rows, size, seed)
+        numbers = lowest_numbers(self.rows, SUBSAMPLE_ROWS, seed)
         places = [numbers[piece.part_of(numbers)] - piece.start for piece in self.pieces]
         parts = zip(self.pieces, places, strict=True)
         tasks = [partial(_rows_of, piece, place) for piece, place in parts if place.size]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import typer
 
-from softkern import plan
+import softkern
 from softkern._utils.text import seconds_in_words
 from softkern.density_tree.bandwidth_search import FEW_COLUMNS
 from softkern.planning import Plan
@@ -20,20 +20,19 @@ TREE_COLUMNS, TREE_PRODUCTS = (1, 2, 3, 5, 10), (2.0, 6.0, 11.0, 17.0, 20.0)
 ROW_SECONDS = 5e-5  # for every row: its neighbors, and the tree of them
 
 
-def show_plan(settings: PlanSettings) -> None:
+def plan(settings: PlanSettings) -> None:
     """Print the plan. Raise a MemoryError where the chosen engine exceeds the memory limit."""
     limit = None if settings.memory is None else int(settings.memory * 2**30)
 
     def plan_for(clusters: int) -> Plan:
-        size = (settings.n, settings.d)
+        size, engine = (settings.n, settings.d), settings.engine
         try:
-            return plan(size, n_vectors=clusters, engine=settings.engine, memory_limit=limit)
+            return softkern.plan(size, n_vectors=clusters, engine=engine, memory_limit=limit)
         except ValueError as error:  # no such engine, or one that cannot compute this
             raise typer.BadParameter(str(error)) from error
 
     chosen = plan_for(settings.clusters)
-    one = chosen if settings.clusters == 1 else plan_for(1)
-    Printer(False).line(f"{chosen}\n\n{_describe_tree(one)}")
+    Printer(False).line(f"{chosen}\n\n{_describe_tree(plan_for(1))}")
     chosen.require_memory()
 
 
@@ -46,7 +45,7 @@ def _describe_tree(one: Plan) -> str:
     return f"the density tree: about {seconds_in_words(tree_seconds(one))} more ({used})"
 
 
-def tree_seconds(plan: Plan) -> float:
+def tree_seconds(one: Plan) -> float:
     """Return the expected time of the density tree, from a plan of one vector."""
-    products = float(np.interp(plan.problem.d, TREE_COLUMNS, TREE_PRODUCTS))
-    return products * plan.prediction_seconds + ROW_SECONDS * plan.problem.n * plan.chosen.speed
+    products = float(np.interp(one.problem.d, TREE_COLUMNS, TREE_PRODUCTS))
+    return products * one.prediction_seconds + ROW_SECONDS * one.problem.n * one.chosen.speed

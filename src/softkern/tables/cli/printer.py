@@ -103,13 +103,11 @@ class _Bars:
     """Shows stages as bars, nested ones below their parents."""
 
     def __init__(self, progress: bars.Progress) -> None:
-        self._progress, self._depth = progress, 0
+        self._progress = progress
 
     def begin(self, name: str, total: float | None) -> Any:
         """Add a bar."""
-        task = self._progress.add_task("  " * self._depth + name, total=total)
-        self._depth += 1
-        return task
+        return self._progress.add_task("  " * len(self._progress.tasks) + name, total=total)
 
     def advance(self, task_id: Any, done: float) -> None:
         """Update a bar."""
@@ -117,5 +115,4 @@ class _Bars:
 
     def end(self, task_id: Any) -> None:
         """Remove a bar."""
-        self._depth -= 1
         self._progress.remove_task(task_id)

@@ -21,13 +21,9 @@ from softkern.tables.cli.writing import write_chunks
 def score(settings: ScoreSettings) -> None:
     """Score the table. The file or folder `settings.out` appears at the end."""
     parts = Parts.of(settings)
-    if parts is None:
-        _score_table(settings)
-    else:
+    if parts is not None:
         _score_parts(settings, parts)
-
-
-def _score_table(settings: ScoreSettings) -> None:
+        return
     is_stream = settings.out == STDOUT
     printer = Printer(settings.quiet, to_stderr=is_stream)
     if not is_stream:

@@ -22,7 +22,7 @@ from softkern.tables.explain import Explainer
 from softkern.tables.explain.points import saved_explainer
 from softkern.tables.explain.row_view import view_prepared
 from softkern.tables.io import Format, Reader, TableError
-from softkern.tables.preparation import PreparedTable, TablePreparation
+from softkern.tables.preparation import TablePreparation
 from softkern.tables.preparation.model import preparation_of, with_preparation
 from softkern.tables.preparation.notes import MISSING_KINDS
 from softkern.tables.text import note_text
@@ -120,7 +120,10 @@ class Scorer:
         self._blank_rows += int((~prepared.is_used).sum())
         self._filled_rows += int(prepared.is_imputed.any(axis=1).sum())
         places = np.flatnonzero(prepared.is_used)
-        used = prepared.used_rows() if len(places) else _zero_row(prepared)
+        used = prepared.used_rows()
+        if not len(places):  # a row of zeros, which is in no row of the table, for the columns
+            zeros = np.zeros((1, used.values.shape[1]))
+            used = replace(used, values=zeros).used_rows()
         points = self.ranker.score_points(used)
         ranks = self.ranker.table(points)
         flagged = np.flatnonzero((ranks["is_outlier"] | ranks["is_overlap"]).to_numpy(dtype=bool))
@@ -167,9 +170,3 @@ def columns_as_written(
     """Return the columns kept as written, and those kept as written except for missing values."""
     words = [*preparation.categories_, *preparation.formats_]
     return ([] if identifier is None else [identifier]), words
-
-
-def _zero_row(prepared: PreparedTable) -> PreparedTable:
-    """Return one row with the columns of a chunk in which every row was left out."""
-    values = np.zeros((1, prepared.values.shape[1]))
-    return replace(prepared, values=values, is_used=np.ones(1, dtype=bool))

@@ -3,6 +3,6 @@
 Nothing here prints or reads files: `softkern compare` does.
 """
 
-from softkern.tables.compare.rows import compare_points
+from softkern.tables.compare.results import compare_points
 
 __all__ = ["compare_points"]

@@ -18,7 +18,6 @@ from scipy.stats import chi2_contingency, ks_2samp
 from softkern._utils.typing import Array
 from softkern.tables.preparation import TablePreparation, recognize
 from softkern.tables.preparation.cells import to_words
-from softkern.tables.preparation.formats import infer_decimal
 from softkern.tables.preparation.kinds import ROW_NAMES
 from softkern.tables.preparation.notes import Note, merge_notes
 from softkern.tables.preparation.numbers import find_numbers, read_numbers
@@ -61,15 +60,12 @@ class ColumnDrift:
 
 
 def comparable_columns(
-    table: pd.DataFrame, preparation: TablePreparation | None = None
+    table: pd.DataFrame, preparation: TablePreparation
 ) -> tuple[pd.DataFrame, list[Note]]:
     """Return numbers as floats and the rest as text, and notes on dates and names of rows.
 
     These are left out, except those that the `preparation` of an analysis uses.
     """
-    if preparation is None:
-        decimal = infer_decimal(table, table.columns)
-        preparation = TablePreparation.for_numbers([], decimal)
     features, decimal = list(preparation.columns_), preparation.decimal_
     others = [c for c in table.columns if c not in preparation.used_columns_]
     found, formats, _ = find_numbers(table, others, decimal=decimal, dates=True)
@@ -81,9 +77,13 @@ def comparable_columns(
     columns: dict[str, Any] = {}
     notes: list[Note] = []
     for name in table.columns:
-        values = numbers[:, names.index(name)] if name in kinds else to_words(table[name])
+        if name in kinds:
+            values: Any = numbers[:, names.index(name)]
+            names_rows = kinds[name] in ROW_NAMES
+        else:
+            values = to_words(table[name])
+            names_rows = values.nunique() > max(MIN_UNIQUE, UNIQUE_SHARE * values.count())
         is_date = name in dates or kinds.get(name) == "date"
-        names_rows = kinds[name] in ROW_NAMES if name in kinds else _names_rows(values)
         if (is_date or names_rows) and name not in preparation.used_columns_:
             reason = "dates" if is_date else "names rows"
             notes.append(Note("not compared", [name], {"reason": reason}))
@@ -177,8 +177,3 @@ def _chi2_p_value(counts: Any) -> float:
     if pooled.shape[1] < 2 or not pooled.sum(axis=1).all():
         return 1.0
     return float(chi2_contingency(pooled).pvalue)
-
-
-def _names_rows(values: Any) -> bool:
-    present = values.dropna()
-    return bool(present.nunique() > max(MIN_UNIQUE, UNIQUE_SHARE * len(present)))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from softkern._utils.text import plural, quote, quote_list
 from softkern.tables.compare.drift import MAX_LISTED, ColumnDrift
-from softkern.tables.compare.rows import PointsComparison
+from softkern.tables.compare.results import PointsComparison
 from softkern.tables.text import join_words
 
 MIN_MOVED = 5  # rows that moved together and deserve a clause
