@@ -34,8 +34,9 @@ class ColumnAttribution:
 
     columns: list[int]
     parts: Array  # (d,), in units of what stands out, of `columns` at the time of choice
-    against: list[int] = field(default_factory=list)  # columns that the first one may disagree with
-    partner: int | None = None  # the one without which the first would be as expected
+    # where the first column is usual alone:
+    against: list[int] = field(default_factory=list)  # columns that it may disagree with
+    partner: int | None = None  # the one without which it would be as expected
 
 
 class CalibratedDensity:
@@ -132,18 +133,13 @@ class Attribution:
         if X.shape[1] < 2 or not rows.size:
             return
         X, first = X[rows], first[rows]
-        contradicting = self.normal.density.against(X, first)
-        others = np.hstack([_largest(values, first) for values in (contradicting, parts[rows])])
+        each = np.stack([self.normal.density.against(X, first), parts[rows]])
+        each[:, np.arange(len(rows)), first] = -np.inf
+        largest = np.argsort(-each, axis=2, kind="stable")[..., : min(PARTNERS, X.shape[1] - 1)]
+        others = np.hstack(list(largest))  # (m, 2k)
         left, whole = density.density.beside(X, first, others)
         best = np.argmin(left, axis=1)
         for k, i in enumerate(rows):
             found[i].against = list(dict.fromkeys(others[k].tolist()))
             if left[k, best[k]] <= LEFT * whole[k]:
                 found[i].partner = int(others[k, best[k]])
-
-
-def _largest(values: Array, but: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the columns of the largest values of every row, except one, (m, k)."""
-    values = values.copy()
-    values[np.arange(len(values)), but] = -np.inf
-    return np.argsort(-values, axis=1, kind="stable")[:, : min(PARTNERS, values.shape[1] - 1)]

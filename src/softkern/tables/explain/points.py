@@ -20,8 +20,7 @@ from softkern.ranking import PointScores, Ranker, flagged_points
 from softkern.rows import Rows, check_weights
 from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
-from softkern.tables.explain.reasons import explain_between, explain_outlier
-from softkern.tables.explain.reference import UsualValues
+from softkern.tables.explain.reasons import UsualValues, explain_between, explain_outlier
 from softkern.tables.explain.row_view import RowView, check_training_rows, view_prepared, view_table
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import grade, reasons_text

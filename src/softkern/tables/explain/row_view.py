@@ -61,11 +61,10 @@ class RowView:
         """Return the range of a column as text."""
         if column not in self.texts:
             return format_span(low, high, column in self.dates)
-        texts = [quote(text, 20) for text in self.texts[column]]
-        inside = [texts[k] for k in range(round(low), round(high) + 1) if 0 <= k < len(texts)]
+        inside = [quote(text, 20) for text in self.texts[column][round(low) : round(high) + 1]]
         if len(inside) > MOST_VALUES:
             return f"{inside[0]} to {inside[-1]}"
-        return join_words(inside, "or") if inside else format_span(low, high)
+        return join_words(inside, "or")
 
 
 def check_training_rows(given: int, fitted: int) -> None:
