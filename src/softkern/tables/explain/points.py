@@ -146,15 +146,16 @@ class Explainer:
         many, mass = Rows(typical.values, weight).sample(LEARNED_ROWS)
         self._typical = UsualValues(typical, weight, labels, many, mass)
         values = typical.values[many]
-        some, some_mass = Rows(values, mass).sample(REFERENCE_ROWS)
+        sampled = Rows(values, mass)
+        some, some_mass = sampled.sample(REFERENCE_ROWS)
         kernel = _kernel(model, values[some], some_mass, own_kernel)
-        standard = values[Rows(values, mass).sample(STANDARD_ROWS)[0]]
-        densities = (
-            KernelDensity(kernel, values[some], some_mass / some_mass.max()),
-            Ellipsoids.fit(values, mass, labels[many]),
+        kernel_density = KernelDensity(kernel, values[some], some_mass / some_mass.max())
+        standard = values[sampled.sample(STANDARD_ROWS)[0]]
+        self._attribution = Attribution(
+            CalibratedDensity(kernel_density, standard),
+            CalibratedDensity(Ellipsoids.fit(values, mass, labels[many]), standard),
+            self._typical.is_far,
         )
-        kernel_parts, normal_parts = (CalibratedDensity(d, standard) for d in densities)
-        self._attribution = Attribution(kernel_parts, normal_parts, self._typical.is_far)
 
     @classmethod
     def of(cls, model: Any, X: Any, ranker: Ranker | None = None) -> Explainer:
@@ -188,10 +189,8 @@ class Explainer:
                 causes, reasons = explain_between(self._typical, x, pair, columns)
                 between = "{} and {}".format(*pair)
             else:
-                found, cluster = next(attributions), int(nearest[i])
-                causes, reasons = explain_outlier(
-                    self._typical, x, found, cluster, is_outlier, columns
-                )
+                found = next(attributions)
+                causes, reasons = explain_outlier(self._typical, x, found, is_outlier, columns)
             cells: list[Any] = []
             for j, usual, share in causes:
                 cells += [rows.names[j], rows.value(i, j), usual.low, usual.high, share]

@@ -144,21 +144,15 @@ class Reason:
 
 
 def explain_outlier(
-    typical: UsualValues,
-    x: Array,
-    attribution: ColumnAttribution,
-    cluster: int,
-    is_flagged: bool,
-    most: int,
+    typical: UsualValues, x: Array, attribution: ColumnAttribution, is_flagged: bool, most: int
 ) -> tuple[list[Cause], list[Reason]]:
-    """Explain a row x, (d,), of a nearest cluster, if it is an outlier or a column stands out."""
-    columns, first = list(attribution.columns), attribution.columns[0]
-    is_far = typical.is_far(x[first], first, cluster)
-    if not (is_flagged or is_far or attribution.parts[first] >= 1):
+    """Explain a row x, (d,), if it is an outlier or a column stands out."""
+    columns = list(attribution.columns)
+    if not (is_flagged or attribution.is_far or attribution.parts[columns[0]] >= 1):
         return [], []
     usual: dict[int, UsualRange] = {}
     reasons: list[Reason] = []
-    combination = _combination(typical, x, cluster, first, attribution.against)
+    combination = _combination(typical, x, attribution)
     if combination is not None:
         reasons.append(combination)
         columns = [*combination.columns, *columns]
@@ -169,7 +163,7 @@ def explain_outlier(
     inside = []
     for j in columns:
         if j not in usual:
-            usual[j], group = _clearest_range(typical, x[j], j, cluster)
+            usual[j], group = _clearest_range(typical, x[j], j, attribution.cluster)
             if usual[j].beyond(x[j]) > 0:
                 reasons.append(Reason("outside", (j,), (usual[j],), group))
             else:
@@ -193,13 +187,11 @@ def _clearest_range(
     return typical.range(j), None
 
 
-def _combination(
-    typical: UsualValues, x: Array, cluster: int, first: int, against: Sequence[int]
-) -> Reason | None:
+def _combination(typical: UsualValues, x: Array, found: ColumnAttribution) -> Reason | None:
     """Find two columns, usual alone, where one is most unusual given the other."""
-    best, least = None, FAR
+    first, against, best, least = found.columns[0], found.against, None, FAR
     for j, other in [(first, k) for k in against] + [(k, first) for k in against[:1]]:
-        for group in reversed(typical.groups(cluster)):
+        for group in reversed(typical.groups(found.cluster)):
             usual = typical.given(j, other, x[other], group)
             beyond = usual.beyond(x[j])
             if beyond >= least and beyond > 2 * typical.range(j, group).beyond(x[j]):
