@@ -221,10 +221,9 @@ def nearest_clusters(points: PointScores) -> NDArray[np.int64]:
 def _kernel(model: Any, rows: Array, mass: Array, is_own: bool) -> Radial:
     """Return the model's kernel if it is a product over these columns, else a Gaussian one."""
     kernel = getattr(model, "kernel_", None)
-    if is_own and isinstance(kernel, Radial):
-        bandwidth = kernel.bandwidth
-        if not isinstance(bandwidth, tuple) or len(bandwidth) == rows.shape[1]:
-            return kernel
+    # it has one bandwidth, or one per column
+    if is_own and isinstance(kernel, Radial) and np.shape(kernel.bandwidth) in ((), rows.shape[1:]):
+        return kernel
     if (rows == rows[0]).all():
         return Gaussian(1.0)  # any width gives the same result
     return Gaussian(select_bandwidth(rows, "auto", sample_weight=mass))

@@ -79,7 +79,8 @@ class UsualValues:
 
     def _range(self, column: int, cluster: int | None = None) -> UsualRange:
         """Return the range of the inner nine tenths of all rows, or of those of a cluster."""
-        return self._of(slice(None) if cluster is None else self._labels == cluster, column)
+        rows = slice(None) if cluster is None else self._labels == cluster
+        return UsualRange(*self._quantiles(rows, column, INNER))
 
     def is_far(self, scaled: float, column: int, cluster: int) -> bool:
         """Return whether a value alone is far out, among all rows or in its cluster."""
@@ -100,23 +101,18 @@ class UsualValues:
         distance = np.abs(self._rows.values[rows, other] - scaled)
         count = min(max(FEWEST_NEAR, int(NEAR_ROWS * len(rows))), len(rows))
         near = rows[distance <= np.partition(distance, count - 1)[count - 1]]
-        own, (low, middle, high) = self._quantiles(near, column, HALF)
+        own_low, _, own_high, low, middle, high = self._quantiles(near, column, HALF)
         if low == high:
-            return self._of(near, column)
+            return UsualRange(*self._quantiles(near, column, INNER))
         tails = middle - TAILS * (middle - low), middle + TAILS * (high - middle)
-        return UsualRange(own[0], own[2], *tails)
+        return UsualRange(own_low, own_high, *tails)
 
-    def _of(self, rows: Array | slice, column: int) -> UsualRange:
-        own, scaled = self._quantiles(rows, column, INNER)
-        return UsualRange(*own, *scaled)
-
-    def _quantiles(
-        self, rows: Array | slice, column: int, shares: tuple[float, ...]
-    ) -> list[list[float]]:
-        """Return quantiles of a column in its own units and on the model's scale."""
+    def _quantiles(self, rows: Array | slice, column: int, shares: Sequence[float]) -> list[float]:
+        """Return quantiles of a column in its own units, followed by those on the model's scale."""
         return [
-            lower_quantile(table[rows, column], self._weight[rows], shares).tolist()
+            quantile
             for table in (self._rows.own, self._rows.values)
+            for quantile in lower_quantile(table[rows, column], self._weight[rows], shares).tolist()
         ]
 
 

@@ -142,15 +142,12 @@ def projections(drawn: Drawn) -> Iterator[Projection]:
 
 def _eigenspace(drawn: Drawn) -> Iterator[Projection]:
     """Yield the eigenspace of a spectral model."""
-    values = getattr(drawn.model, "projections_", None)
-    if values is not None and np.shape(values)[0] == len(drawn.X):
-        values = np.asarray(values, dtype=np.float64).reshape(len(drawn.X), -1)
+    values = np.asarray(getattr(drawn.model, "projections_", ()), dtype=np.float64)
+    if len(values) == len(drawn.X):
         values = values[drawn.rows, :MAX_COMPONENTS]
         names = [f"eigenspace {k + 1}" for k in range(values.shape[1])]
-        shown = (0, 1) if len(names) > 1 else ()
-        yield Projection(
-            names, values, "eigenspace", "coordinates in which the model clusters", shown
-        )
+        help_text = "coordinates in which the model clusters"
+        yield Projection(names, values, "eigenspace", help_text, (0, 1) if len(names) > 1 else ())
 
 
 def separation_by_column(values: Array, labels: Array) -> Array:
