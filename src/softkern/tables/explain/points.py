@@ -26,7 +26,6 @@ from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import grade, reasons_text
 
 UNUSUAL = 10  # rows that are explained if none is flagged
-LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
 REFERENCE_ROWS = 2_000  # typical rows of the kernel density
 FEWEST_ROWS = 2  # rows that show what is usual
 CAUSE = ("column", "value", "low", "high", "share")  # cells of a column that explains a row
@@ -143,8 +142,8 @@ class Explainer:
             is_typical = weight > 0
         labels, weight = nearest_clusters(points)[is_typical], weight[is_typical]
         typical = rows.take(is_typical)
-        many, mass = Rows(typical.values, weight).sample(LEARNED_ROWS)
-        self._typical = UsualValues(typical, weight, labels, many, mass)
+        self._typical = UsualValues(typical, weight, labels)
+        many, mass = self._typical.sample, self._typical.mass
         values = typical.values[many]
         sampled = Rows(values, mass)
         some, some_mass = sampled.sample(REFERENCE_ROWS)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
-from softkern.rows import lower_quantile
+from softkern.rows import Rows, lower_quantile
 from softkern.tables.explain.attribution import ColumnAttribution
 from softkern.tables.explain.densities import lower_medians
 from softkern.tables.explain.row_view import RowView
 
+LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
 INNER = (0.05, 0.95)  # quantiles between which values are usual
 FAR = 0.5  # widths of the usual range beyond it from which a value is far out
 HALF = (0.25, 0.5, 0.75)
@@ -53,16 +54,10 @@ class UsualValues:
     Medians and spreads, and rows near a value, are those of a `sample` with its weights `mass`.
     """
 
-    def __init__(
-        self,
-        rows: RowView,
-        weight: Array,
-        labels: NDArray[np.int64],
-        sample: NDArray[np.intp],
-        mass: Array,
-    ) -> None:
-        self._rows, self._weight, self._labels, self._sample = rows, weight, labels, sample
-        values, labels = rows.values[sample], labels[sample]
+    def __init__(self, rows: RowView, weight: Array, labels: NDArray[np.int64]) -> None:
+        self._rows, self._weight, self._labels = rows, weight, labels
+        self.sample, mass = Rows(rows.values, weight).sample(LEARNED_ROWS)
+        self.mass, values, labels = mass, rows.values[self.sample], labels[self.sample]
         self.medians = {  # medians of every cluster, (d,)
             int(g): lower_medians(values[labels == g], mass[labels == g]) for g in np.unique(labels)
         }
@@ -95,7 +90,7 @@ class UsualValues:
         These are few, and some may be outliers too: the range is that of their inner half, and
         its scaled ends lie where nine tenths of a normal column would end.
         """
-        rows = self._sample
+        rows = self.sample
         if cluster is not None:
             rows = rows[self._labels[rows] == cluster]
         distance = np.abs(self._rows.values[rows, other] - scaled)
