@@ -153,29 +153,22 @@ def explain_outlier(
     columns = list(dict.fromkeys(columns))[: max(most, len(usual))]
     inside = []
     for j in columns:
-        if j not in usual:
-            usual[j], group = _clearest_range(typical, x[j], j, attribution.cluster)
+        if j in usual:
+            continue
+        for group in typical.groups(attribution.cluster):
+            usual[j] = typical.range(j, group)
             if usual[j].beyond(x[j]) > 0:
                 reasons.append(Reason("outside", (j,), (usual[j],), group))
-            else:
-                inside.append(j)
+                break
+        else:  # neither outside the range of all rows nor outside that of the cluster
+            usual[j] = typical.range(j)
+            inside.append(j)
     if inside:
         place = 0 if inside[0] == columns[0] else len(reasons)
         reasons.insert(place, Reason("together", tuple(inside)))
     shares = np.maximum(attribution.parts, 0)
     shares = shares / (shares.sum() or 1.0)
     return [(j, usual[j], float(shares[j])) for j in columns[:most]], reasons
-
-
-def _clearest_range(
-    typical: UsualValues, scaled: float, j: int, cluster: int
-) -> tuple[UsualRange, int | None]:
-    """Return the usual range of all rows, or that of a cluster if a value is only outside of it."""
-    for group in typical.groups(cluster):
-        usual = typical.range(j, group)
-        if usual.beyond(scaled) > 0:
-            return usual, group
-    return typical.range(j), None
 
 
 def _combination(typical: UsualValues, x: Array, found: ColumnAttribution) -> Reason | None:
