@@ -73,7 +73,10 @@ def make_plane(
     (i, j), names = select_features(X, values, features)
     if i == j:
         raise ValueError(f"features={features!r} are the same column. Choose two.")
-    xs, ys = (_grid_values(values[:, k], resolution) for k in (i, j))
+    points = values[:, [i, j]]
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = np.where(high > low, MARGIN * (high - low), 0.5)
+    xs, ys = np.linspace(low - margin, high + margin, resolution, axis=1)
     grid: Any = np.tile(np.median(values, axis=0), (xs.size * ys.size, 1)).astype(values.dtype)
     grid[:, i], grid[:, j] = (part.ravel() for part in np.meshgrid(xs, ys))
     if hasattr(X, "columns"):
@@ -82,7 +85,7 @@ def make_plane(
         grid = pd.DataFrame(grid, columns=list(X.columns))
     labels = np.asarray(model.predict(transform(X)) if y is None else y)
     note = "other features at their medians" if values.shape[1] > 2 else ""
-    fields = {"x": xs, "y": ys, "points": values[:, [i, j]], "labels": labels}
+    fields = {"x": xs, "y": ys, "points": points, "labels": labels}
     return model, transform(grid), fields | {"names": names, "note": note}
 
 
@@ -103,13 +106,6 @@ def select_features(
     i, j = positions
     one, two = (str(columns[k]) if columns else f"feature {k}" for k in (i, j))
     return (i, j), (one, two)
-
-
-def _grid_values(values: Array, resolution: int) -> Array:
-    """Return evenly spaced values over the range of a feature, with a margin."""
-    low, high = values.min(), values.max()
-    margin = MARGIN * (high - low) if high > low else 0.5
-    return np.linspace(low - margin, high + margin, resolution)
 
 
 # Drawing

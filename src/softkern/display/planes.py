@@ -280,14 +280,8 @@ class BoundaryDisplay(PlaneDisplay):
             colors = _mix_colors(self.memberships)
             ax.imshow(colors, origin="lower", extent=extent, interpolation="bilinear")
         self._draw_points(ax, size)
-        self._draw_lines(ax)
-        self._finish(ax, legend)
-        return self
-
-    def _draw_lines(self, ax: Any) -> None:
-        """Draw a line where each decision function is zero."""
         n_lines = self.decision.shape[2]
-        for k in range(n_lines):
+        for k in range(n_lines):  # where each decision function is zero
             surface = self.decision[:, :, k]
             color = color_of(k) if n_lines > 1 else CUT
             if surface.min() < 0 < surface.max():
@@ -296,6 +290,8 @@ class BoundaryDisplay(PlaneDisplay):
                 ax.contour(self.x, self.y, surface, [0], colors=color, linewidths=1.4, zorder=3)
         if n_lines == 1:
             ax.plot([], [], color=CUT, label="boundary")
+        self._finish(ax, legend)
+        return self
 
 
 def _mix_colors(memberships: Array) -> Array:

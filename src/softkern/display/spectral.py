@@ -173,7 +173,12 @@ class EigenspaceDisplay(Display):
         if self.bias is not None:
             ax.plot(*self.bias, "*", color="black", markersize=9, label="bias b", zorder=5)
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        self._draw_legend(ax)
+        handles, texts = ax.get_legend_handles_labels()
+        entries = dict(zip(texts, handles, strict=True))
+        if len(np.unique(self.labels)) > len(COLORS):  # no list of clusters with equal colors
+            entries = {text: handle for text, handle in entries.items() if not text.isdigit()}
+        if entries:
+            ax.legend(entries.values(), entries, fontsize="small", frameon=False)
         return self
 
     def _draw_prototypes(self, ax: Any) -> None:
@@ -186,12 +191,3 @@ class EigenspaceDisplay(Display):
             ax.plot(*end, "D", color=color_of(k), mec="black", markersize=6, zorder=5)
         for end in self.points[self.is_overlap][: MAX_LINES if len(self.prototypes) else 0]:
             ax.plot([0, end[0]], [0, end[1]], color=OVERLAP, linewidth=0.4, alpha=0.6, zorder=1)
-
-    def _draw_legend(self, ax: Any) -> None:
-        """Add a legend; with more clusters than colors, it does not list them."""
-        handles, texts = ax.get_legend_handles_labels()
-        entries = dict(zip(texts, handles, strict=True))
-        if len(np.unique(self.labels)) > len(COLORS):
-            entries = {text: handle for text, handle in entries.items() if not text.isdigit()}
-        if entries:
-            ax.legend(entries.values(), entries, fontsize="small", frameon=False)

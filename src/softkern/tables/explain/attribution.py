@@ -34,8 +34,10 @@ class ColumnAttribution:
 
     columns: list[int]
     parts: Array  # (d,), in units of what stands out, of `columns` at the time of choice
-    against: list[int] = field(default_factory=list)  # columns that the first one may disagree with
-    partner: int | None = None  # the one without which the first would be as expected
+    cluster: int  # the nearest one
+    is_far: bool  # whether the value of the first column alone is far out; if it is not:
+    against: list[int] = field(default_factory=list)  # columns that it may disagree with
+    partner: int | None = None  # the one without which it would be as expected
 
 
 class CalibratedDensity:
@@ -73,7 +75,9 @@ class Attribution:
         # the kernel decides on values that are far out alone: under the normal density, all that
         # goes with such a column stands out too
         is_normal = normal.max(axis=1) > kernel.max(axis=1)
-        is_normal &= ~self._are_far(X, np.argmax(normal, axis=1), nearest)
+        for i in np.flatnonzero(is_normal):
+            j = int(np.argmax(normal[i]))
+            is_normal[i] = not self.is_far(X[i, j], j, nearest[i])
         found = np.empty(len(X), dtype=object)
         for density, parts, chosen in (
             (self.kernel, kernel, ~is_normal),
@@ -82,19 +86,15 @@ class Attribution:
             found[chosen] = self._find(density, X[chosen], nearest[chosen], parts[chosen], most)
         return list(found)
 
-    def _are_far(self, X: Array, columns: Array, nearest: Array) -> NDArray[np.bool_]:
-        """Return whether the value of one column of each row alone is far out."""
-        values = X[np.arange(len(X)), columns]
-        return np.array([*map(self.is_far, values, columns.tolist(), nearest)], dtype=bool)
-
     def _find(
         self, density: CalibratedDensity, X: Array, nearest: Array, parts: Array, most: int
     ) -> list[ColumnAttribution]:
         """Do the same under one density, given the parts (m, d) of all columns."""
-        found = [
-            ColumnAttribution([self._next(x, own, cluster, most)], own.copy())
-            for x, own, cluster in zip(X, parts, nearest, strict=True)
-        ]
+        found = []
+        for x, own, cluster in zip(X, parts, nearest.tolist(), strict=True):
+            j = self._next(x, own, cluster, most)
+            is_far = self.is_far(x[j], j, cluster)
+            found.append(ColumnAttribution([j], own.copy(), cluster, is_far))
         least = np.maximum(1.0, LEAST_OF_ALL * np.maximum(parts, 0).sum(axis=1))
         rows = list(range(len(X)))
         while rows and len(found[rows[0]].columns) < min(most, X.shape[1]):
@@ -108,7 +108,7 @@ class Attribution:
                     found[i].columns.append(j)
                     found[i].parts[j] = max(found[i].parts[j], own[j])
                     rows.append(i)
-        self._find_disagreeing(density, X, nearest, parts, found)
+        self._find_disagreeing(density, X, parts, found)
         return found
 
     def _next(self, x: Array, parts: Array, cluster: int, most: int) -> int:
@@ -119,31 +119,20 @@ class Attribution:
         return int(next(far, order[0]))
 
     def _find_disagreeing(
-        self,
-        density: CalibratedDensity,
-        X: Array,
-        nearest: Array,
-        parts: Array,
-        found: list[ColumnAttribution],
+        self, density: CalibratedDensity, X: Array, parts: Array, found: list[ColumnAttribution]
     ) -> None:
         """Find columns that contradict a first one that is usual alone, and its partner."""
-        first = np.array([one.columns[0] for one in found], dtype=np.intp)
-        rows = np.flatnonzero(~self._are_far(X, first, nearest))
-        if X.shape[1] < 2 or not rows.size:
+        rows = [i for i, one in enumerate(found) if not one.is_far]
+        if X.shape[1] < 2 or not rows:
             return
-        X, first = X[rows], first[rows]
-        contradicting = self.normal.density.against(X, first)
-        others = np.hstack([_largest(values, first) for values in (contradicting, parts[rows])])
+        X, first = X[rows], np.array([found[i].columns[0] for i in rows], dtype=np.intp)
+        each = np.stack([self.normal.density.against(X, first), parts[rows]])
+        each[:, np.arange(len(rows)), first] = -np.inf
+        largest = np.argsort(-each, axis=2, kind="stable")[..., : min(PARTNERS, X.shape[1] - 1)]
+        others = np.hstack(list(largest))  # (m, 2k)
         left, whole = density.density.beside(X, first, others)
         best = np.argmin(left, axis=1)
         for k, i in enumerate(rows):
             found[i].against = list(dict.fromkeys(others[k].tolist()))
             if left[k, best[k]] <= LEFT * whole[k]:
                 found[i].partner = int(others[k, best[k]])
-
-
-def _largest(values: Array, but: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the columns of the largest values of every row, except one, (m, k)."""
-    values = values.copy()
-    values[np.arange(len(values)), but] = -np.inf
-    return np.argsort(-values, axis=1, kind="stable")[:, : min(PARTNERS, values.shape[1] - 1)]

@@ -20,14 +20,12 @@ from softkern.ranking import PointScores, Ranker, flagged_points
 from softkern.rows import Rows, check_weights
 from softkern.tables.explain.attribution import Attribution, CalibratedDensity
 from softkern.tables.explain.densities import Ellipsoids, KernelDensity
-from softkern.tables.explain.reasons import explain_between, explain_outlier
-from softkern.tables.explain.reference import UsualValues
+from softkern.tables.explain.reasons import UsualValues, explain_between, explain_outlier
 from softkern.tables.explain.row_view import RowView, check_training_rows, view_prepared, view_table
 from softkern.tables.preparation.model import preparation_of
 from softkern.tables.text import grade, reasons_text
 
 UNUSUAL = 10  # rows that are explained if none is flagged
-LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
 REFERENCE_ROWS = 2_000  # typical rows of the kernel density
 FEWEST_ROWS = 2  # rows that show what is usual
 CAUSE = ("column", "value", "low", "high", "share")  # cells of a column that explains a row
@@ -144,18 +142,19 @@ class Explainer:
             is_typical = weight > 0
         labels, weight = nearest_clusters(points)[is_typical], weight[is_typical]
         typical = rows.take(is_typical)
-        many, mass = Rows(typical.values, weight).sample(LEARNED_ROWS)
-        self._typical = UsualValues(typical, weight, labels, many, mass)
+        self._typical = UsualValues(typical, weight, labels)
+        many, mass = self._typical.sample, self._typical.mass
         values = typical.values[many]
-        some, some_mass = Rows(values, mass).sample(REFERENCE_ROWS)
+        sampled = Rows(values, mass)
+        some, some_mass = sampled.sample(REFERENCE_ROWS)
         kernel = _kernel(model, values[some], some_mass, own_kernel)
-        standard = values[Rows(values, mass).sample(STANDARD_ROWS)[0]]
-        densities = (
-            KernelDensity(kernel, values[some], some_mass / some_mass.max()),
-            Ellipsoids.fit(values, mass, labels[many]),
+        kernel_density = KernelDensity(kernel, values[some], some_mass / some_mass.max())
+        standard = values[sampled.sample(STANDARD_ROWS)[0]]
+        self._attribution = Attribution(
+            CalibratedDensity(kernel_density, standard),
+            CalibratedDensity(Ellipsoids.fit(values, mass, labels[many]), standard),
+            self._typical.is_far,
         )
-        kernel_parts, normal_parts = (CalibratedDensity(d, standard) for d in densities)
-        self._attribution = Attribution(kernel_parts, normal_parts, self._typical.is_far)
 
     @classmethod
     def of(cls, model: Any, X: Any, ranker: Ranker | None = None) -> Explainer:
@@ -189,10 +188,8 @@ class Explainer:
                 causes, reasons = explain_between(self._typical, x, pair, columns)
                 between = "{} and {}".format(*pair)
             else:
-                found, cluster = next(attributions), int(nearest[i])
-                causes, reasons = explain_outlier(
-                    self._typical, x, found, cluster, is_outlier, columns
-                )
+                found = next(attributions)
+                causes, reasons = explain_outlier(self._typical, x, found, is_outlier, columns)
             cells: list[Any] = []
             for j, usual, share in causes:
                 cells += [rows.names[j], rows.value(i, j), usual.low, usual.high, share]
@@ -223,10 +220,9 @@ def nearest_clusters(points: PointScores) -> NDArray[np.int64]:
 def _kernel(model: Any, rows: Array, mass: Array, is_own: bool) -> Radial:
     """Return the model's kernel if it is a product over these columns, else a Gaussian one."""
     kernel = getattr(model, "kernel_", None)
-    if is_own and isinstance(kernel, Radial):
-        bandwidth = kernel.bandwidth
-        if not isinstance(bandwidth, tuple) or len(bandwidth) == rows.shape[1]:
-            return kernel
+    # it has one bandwidth, or one per column
+    if is_own and isinstance(kernel, Radial) and np.shape(kernel.bandwidth) in ((), rows.shape[1:]):
+        return kernel
     if (rows == rows[0]).all():
         return Gaussian(1.0)  # any width gives the same result
     return Gaussian(select_bandwidth(rows, "auto", sample_weight=mass))

@@ -1,19 +1,119 @@
-"""Why a row is an outlier or lies between clusters, as data that `softkern.tables.text` renders."""
+"""Usual ranges of columns, and why a row is an outlier or lies between clusters.
+
+Ranges are those of the typical rows, and of those of each cluster. Reasons are data that
+`softkern.tables.text` renders.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from softkern._utils.typing import Array
+from softkern.rows import Rows, lower_quantile
 from softkern.tables.explain.attribution import ColumnAttribution
-from softkern.tables.explain.reference import FAR, UsualRange, UsualValues
+from softkern.tables.explain.densities import lower_medians
+from softkern.tables.explain.row_view import RowView
 
+LEARNED_ROWS = 10_000  # typical rows for medians, spreads and covariances
+INNER = (0.05, 0.95)  # quantiles between which values are usual
+FAR = 0.5  # widths of the usual range beyond it from which a value is far out
+HALF = (0.25, 0.5, 0.75)
+TAILS = 2.44  # distance of the 5 % quantile of a normal from its median, in quartile distances
+NEAR_ROWS = 0.05  # share of the rows that are near a value
+FEWEST_NEAR = 30
+NORMAL_MEDIAN = 0.6745  # median distance from the middle of a normal column, in deviations
+LEAST_SPREAD = 0.01  # least spread of a column within clusters, in units of that of all rows
 HALFWAY = 0.25  # share of the way between two clusters, on both sides of its middle
 DIFFERING = 1.0  # spreads between two clusters in a column that separates them
+
+
+class UsualRange(NamedTuple):
+    """The usual range of a column, in its own units and on the model's scale."""
+
+    low: float
+    high: float
+    scaled_low: float
+    scaled_high: float
+
+    def beyond(self, scaled: float) -> float:
+        """Return how far outside a value lies, in widths of the range: 0 inside."""
+        off = max(self.scaled_low - scaled, scaled - self.scaled_high, 0.0)
+        width = self.scaled_high - self.scaled_low
+        return off / width if width > 0 else np.inf if off > 0 else 0.0
+
+
+class UsualValues:
+    """Usual ranges, medians and spreads of typical rows with their weights and clusters, (n,).
+
+    Medians and spreads, and rows near a value, are those of a `sample` with its weights `mass`.
+    """
+
+    def __init__(self, rows: RowView, weight: Array, labels: NDArray[np.int64]) -> None:
+        self._rows, self._weight, self._labels = rows, weight, labels
+        self.sample, mass = Rows(rows.values, weight).sample(LEARNED_ROWS)
+        self.mass, values, labels = mass, rows.values[self.sample], labels[self.sample]
+        self.medians = {  # medians of every cluster, (d,)
+            int(g): lower_medians(values[labels == g], mass[labels == g]) for g in np.unique(labels)
+        }
+        # usual distances of every column from the median of a row's cluster, never 0, (d,)
+        off = np.abs(values - np.stack([self.medians[int(g)] for g in labels]))
+        spread = np.abs(values - lower_medians(values, mass)).mean(axis=0)
+        floor = np.where(spread > 0, LEAST_SPREAD * spread, 1.0)
+        self.within = np.maximum(lower_medians(off, mass) / NORMAL_MEDIAN, floor)
+        self.range = cache(self._range)
+
+    def groups(self, cluster: int) -> tuple[int | None, ...]:
+        """Return with whom a row is compared: all rows (None), and those of its cluster."""
+        return (None, cluster) if len(self.medians) > 1 and cluster in self.medians else (None,)
+
+    def _range(self, column: int, cluster: int | None = None) -> UsualRange:
+        """Return the range of the inner nine tenths of all rows, or of those of a cluster."""
+        rows = slice(None) if cluster is None else self._labels == cluster
+        return UsualRange(*self._quantiles(rows, column, INNER))
+
+    def is_far(self, scaled: float, column: int, cluster: int) -> bool:
+        """Return whether a value alone is far out, among all rows or in its cluster."""
+        ranges = (self.range(column, group) for group in self.groups(cluster))
+        return any(usual.beyond(scaled) > FAR for usual in ranges)
+
+    def given(
+        self, column: int, other: int, scaled: float, cluster: int | None = None
+    ) -> UsualRange:
+        """Return the range of a column over rows with about a value in another column.
+
+        These are few, and some may be outliers too: the range is that of their inner half, and
+        its scaled ends lie where nine tenths of a normal column would end.
+        """
+        rows = self.sample
+        if cluster is not None:
+            rows = rows[self._labels[rows] == cluster]
+        distance = np.abs(self._rows.values[rows, other] - scaled)
+        count = min(max(FEWEST_NEAR, int(NEAR_ROWS * len(rows))), len(rows))
+        near = rows[distance <= np.partition(distance, count - 1)[count - 1]]
+        own_low, _, own_high, low, middle, high = self._quantiles(near, column, HALF)
+        if low == high:
+            return UsualRange(*self._quantiles(near, column, INNER))
+        tails = middle - TAILS * (middle - low), middle + TAILS * (high - middle)
+        return UsualRange(own_low, own_high, *tails)
+
+    def _quantiles(self, rows: Array | slice, column: int, shares: Sequence[float]) -> list[float]:
+        """Return quantiles of a column in its own units, followed by those on the model's scale."""
+        return [
+            quantile
+            for table in (self._rows.own, self._rows.values)
+            for quantile in lower_quantile(table[rows, column], self._weight[rows], shares).tolist()
+        ]
+
+
+# Reasons
+
+Cause = tuple[int, UsualRange, float]  # a column, its usual range, its share among all columns
 
 
 @dataclass(frozen=True)
@@ -34,71 +134,48 @@ class Reason:
     clusters: Sequence[int] = ()
 
 
-class Cause(NamedTuple):
-    """A column that explains a row, its usual range, and its share among all columns."""
-
-    column: int
-    usual: UsualRange
-    share: float
-
-
 def explain_outlier(
-    typical: UsualValues,
-    x: Array,
-    attribution: ColumnAttribution,
-    cluster: int,
-    is_flagged: bool,
-    most: int,
+    typical: UsualValues, x: Array, attribution: ColumnAttribution, is_flagged: bool, most: int
 ) -> tuple[list[Cause], list[Reason]]:
-    """Explain a row x, (d,), of a nearest cluster, if it is an outlier or a column stands out."""
-    columns, first = list(attribution.columns), attribution.columns[0]
-    is_far = typical.is_far(x[first], first, cluster)
-    if not (is_flagged or is_far or attribution.parts[first] >= 1):
+    """Explain a row x, (d,), if it is an outlier or a column stands out."""
+    columns = list(attribution.columns)
+    if not (is_flagged or attribution.is_far or attribution.parts[columns[0]] >= 1):
         return [], []
     usual: dict[int, UsualRange] = {}
     reasons: list[Reason] = []
-    combination = None if is_far else _combination(typical, x, cluster, first, attribution.against)
+    combination = _combination(typical, x, attribution)
     if combination is not None:
         reasons.append(combination)
         columns = [*combination.columns, *columns]
         usual = {columns[0]: combination.ranges[0], columns[1]: typical.range(columns[1])}
-    elif not is_far and attribution.partner is not None:
+    elif attribution.partner is not None:
         columns.insert(1, attribution.partner)
     columns = list(dict.fromkeys(columns))[: max(most, len(usual))]
     inside = []
     for j in columns:
-        if j not in usual:
-            usual[j], group = _clearest_range(typical, x[j], j, cluster)
+        if j in usual:
+            continue
+        for group in typical.groups(attribution.cluster):
+            usual[j] = typical.range(j, group)
             if usual[j].beyond(x[j]) > 0:
                 reasons.append(Reason("outside", (j,), (usual[j],), group))
-            else:
-                inside.append(j)
+                break
+        else:  # neither outside the range of all rows nor outside that of the cluster
+            usual[j] = typical.range(j)
+            inside.append(j)
     if inside:
         place = 0 if inside[0] == columns[0] else len(reasons)
         reasons.insert(place, Reason("together", tuple(inside)))
     shares = np.maximum(attribution.parts, 0)
     shares = shares / (shares.sum() or 1.0)
-    return [Cause(j, usual[j], float(shares[j])) for j in columns[:most]], reasons
+    return [(j, usual[j], float(shares[j])) for j in columns[:most]], reasons
 
 
-def _clearest_range(
-    typical: UsualValues, scaled: float, j: int, cluster: int
-) -> tuple[UsualRange, int | None]:
-    """Return the usual range of all rows, or that of a cluster if a value is only outside of it."""
-    for group in typical.groups(cluster):
-        usual = typical.range(j, group)
-        if usual.beyond(scaled) > 0:
-            return usual, group
-    return typical.range(j), None
-
-
-def _combination(
-    typical: UsualValues, x: Array, cluster: int, first: int, against: Sequence[int]
-) -> Reason | None:
+def _combination(typical: UsualValues, x: Array, found: ColumnAttribution) -> Reason | None:
     """Find two columns, usual alone, where one is most unusual given the other."""
-    best, least = None, FAR
+    first, against, best, least = found.columns[0], found.against, None, FAR
     for j, other in [(first, k) for k in against] + [(k, first) for k in against[:1]]:
-        for group in reversed(typical.groups(cluster)):
+        for group in reversed(typical.groups(found.cluster)):
             usual = typical.given(j, other, x[other], group)
             beyond = usual.beyond(x[j])
             if beyond >= least and beyond > 2 * typical.range(j, group).beyond(x[j]):
@@ -127,7 +204,7 @@ def explain_between(
     weight = np.where(is_half, apart**2 / 4, np.abs(pull)) * separates
     shares = weight / (weight.sum() or 1.0)
     ranges = {j: (typical.range(j, a), typical.range(j, b)) for j in chosen}
-    causes = [Cause(j, ranges[j][j in to_b], float(shares[j])) for j in chosen]
+    causes = [(j, ranges[j][j in to_b], float(shares[j])) for j in chosen]
     reasons: list[Reason] = []
     for nearer, near in ((a, to_a), (b, to_b), (None, half)):
         columns = tuple(j for j in chosen if j in near)

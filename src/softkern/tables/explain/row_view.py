@@ -61,11 +61,10 @@ class RowView:
         """Return the range of a column as text."""
         if column not in self.texts:
             return format_span(low, high, column in self.dates)
-        texts = [quote(text, 20) for text in self.texts[column]]
-        inside = [texts[k] for k in range(round(low), round(high) + 1) if 0 <= k < len(texts)]
+        inside = [quote(text, 20) for text in self.texts[column][round(low) : round(high) + 1]]
         if len(inside) > MOST_VALUES:
             return f"{inside[0]} to {inside[-1]}"
-        return join_words(inside, "or") if inside else format_span(low, high)
+        return join_words(inside, "or")
 
 
 def check_training_rows(given: int, fitted: int) -> None:
@@ -80,10 +79,8 @@ def check_training_rows(given: int, fitted: int) -> None:
 def view_table(X: Any, preparation: TablePreparation | None) -> RowView:
     """Return all rows of a table as the model sees them, with its preparation if it has one."""
     if preparation is None:
-        names = getattr(X, "columns", None)
         own = check_array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)
-        if names is None:
-            names = [f"x{j + 1}" for j in range(own.shape[1])]
+        names = getattr(X, "columns", [f"x{j + 1}" for j in range(own.shape[1])])
         return RowView([str(name) for name in names], own, own)
     prepared = preparation.prepare(X)
     rows, is_used = view_prepared(prepared), prepared.is_used

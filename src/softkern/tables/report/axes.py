@@ -46,7 +46,12 @@ def make_axes(drawn: Drawn, has_typicality: bool) -> dict[str, Any]:
     X, rows, dates = drawn.X, drawn.rows, drawn.explainer.rows.dates
     most = max(MIN_FEATURES, MAX_VALUES // max(len(rows), 1))
     first_columns = [list(X.columns).index(name) for name in drawn.features or ()]
-    columns = _choose_columns(drawn, first_columns, most)
+    columns = list(range(X.shape[1]))
+    if len(columns) > most:  # those that separate the clusters best
+        values = np.nan_to_num(X.to_numpy(np.float64, na_value=np.nan))
+        separation = separation_by_column(values, drawn.labels)
+        separation[first_columns] = np.inf
+        columns = sorted(np.argsort(-separation, kind="stable")[:most].tolist())
     axes = [_column_axis(X, k, rows) | {"isDate": k in dates} for k in columns]
     start = [columns.index(k) for k in first_columns] or list(range(min(2, X.shape[1])))
     views: list[dict[str, Any]] = []
@@ -71,16 +76,6 @@ def make_axes(drawn: Drawn, has_typicality: bool) -> dict[str, Any]:
         # a single column is drawn against typicality, where clusters are density peaks
         "start": [*start, len(axes) + (TYPICALITY if has_typicality else 0)][:2],
     }
-
-
-def _choose_columns(drawn: Drawn, first_columns: list[int], most: int) -> list[int]:
-    """Return the columns offered as axes: all, or those that separate the clusters best."""
-    if drawn.X.shape[1] <= most:
-        return list(range(drawn.X.shape[1]))
-    values = np.nan_to_num(drawn.X.to_numpy(np.float64, na_value=np.nan))
-    separation = separation_by_column(values, drawn.labels)
-    separation[first_columns] = np.inf
-    return sorted(np.argsort(-separation, kind="stable")[:most].tolist())
 
 
 def _column_axis(table: pd.DataFrame, k: int, rows: Array) -> dict[str, Any]:
@@ -147,15 +142,12 @@ def projections(drawn: Drawn) -> Iterator[Projection]:
 
 def _eigenspace(drawn: Drawn) -> Iterator[Projection]:
     """Yield the eigenspace of a spectral model."""
-    values = getattr(drawn.model, "projections_", None)
-    if values is not None and np.shape(values)[0] == len(drawn.X):
-        values = np.asarray(values, dtype=np.float64).reshape(len(drawn.X), -1)
+    values = np.asarray(getattr(drawn.model, "projections_", ()), dtype=np.float64)
+    if len(values) == len(drawn.X):
         values = values[drawn.rows, :MAX_COMPONENTS]
         names = [f"eigenspace {k + 1}" for k in range(values.shape[1])]
-        shown = (0, 1) if len(names) > 1 else ()
-        yield Projection(
-            names, values, "eigenspace", "coordinates in which the model clusters", shown
-        )
+        help_text = "coordinates in which the model clusters"
+        yield Projection(names, values, "eigenspace", help_text, (0, 1) if len(names) > 1 else ())
 
 
 def separation_by_column(values: Array, labels: Array) -> Array:

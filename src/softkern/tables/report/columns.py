@@ -39,19 +39,12 @@ def listed_cells(table: pd.DataFrame, rows: Array, places: list[int]) -> dict[st
 
 
 def _cells(column: pd.Series[Any]) -> list[Any]:
+    """Return cells as JSON can hold them, where no number is infinite."""
     if holds_numbers(column.dtype):
-        return [_number(value) for value in column.to_numpy(np.float64, na_value=np.nan).tolist()]
+        values = column.to_numpy(np.float64, na_value=np.nan).tolist()
+        return [str(x) if math.isinf(x) else None if math.isnan(x) else x for x in values]
     cells = zip(column.tolist(), column.isna(), strict=True)
     return [None if is_empty else shorten(value, MAX_LENGTH) for value, is_empty in cells]
-
-
-def _number(value: float) -> float | str | None:
-    """Return a number as JSON can hold it, where none is infinite."""
-    if math.isnan(value):
-        return None
-    if math.isinf(value):
-        return str(value)
-    return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
 def categorical_columns(table: pd.DataFrame, rows: Array, labels: Array) -> list[dict[str, Any]]:

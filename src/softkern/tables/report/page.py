@@ -21,14 +21,12 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from softkern._utils.colors import COLORS, NEUTRAL, SCALE
-from softkern._utils.progress import stage
 from softkern._utils.typing import Array
 from softkern.files import replacing
 from softkern.fitted import fitted_step
 from softkern.ranking import rank_points
 from softkern.tables.explain import Explainer, summary
-from softkern.tables.report.data import Drawn, page_data, select_rows
-from softkern.tables.report.explanations import explanations, page_explainer
+from softkern.tables.report.data import Drawn, page_data, page_explainer, select_rows
 from softkern.tables.report.packing import shorten
 
 RANKS = ["label", "membership", "outlier_score", "outlier_rank", "is_outlier"]
@@ -123,9 +121,7 @@ def write_report(
         explainer = page_explainer(model, X, ranks, X_model)
     shown = select_rows(values, ranks, random_state)
     drawn = Drawn(model, X, table, ranks, values, *shown, features, explainer, random_state)
-    data = page_data(drawn, ids)
-    with stage("explanations"):
-        data |= explanations(drawn, data["tables"], clusters)
+    data = page_data(drawn, ids, clusters)
     data["style"] = {"colors": COLORS, "neutral": NEUTRAL, "markers": MARKERS, "scale": SCALE}
     page = template("page.html", text=_text).render(
         title=shorten(title or type(model).__name__, MAX_TITLE),
