@@ -56,16 +56,8 @@ class Spectrum:
     # of every iteration
     history: dict[str, list[float]] = field(repr=False)
     converged: bool  # whether the residual is within the tolerance
-
-    @property
-    def n_iter(self) -> int:
-        """Number of iterations."""
-        return len(self.history["change"])
-
-    @property
-    def objective(self) -> float:
-        """Minus the sum of the eigenvalues."""
-        return self.history["objective"][-1]
+    objective: float  # minus the sum of the eigenvalues
+    n_iter: int
 
     @property
     def is_unique(self) -> bool:
@@ -118,7 +110,7 @@ def solve(
     if count == 0:  # a single cluster
         empty, none = np.empty((operator.shape[0], 0)), np.empty(0)
         history: dict[str, list[float]] = {"objective": [0.0], "change": [0.0]}
-        return Spectrum(empty, none, none, empty, degree, weight > 0, 0.0, history, True)
+        return Spectrum(empty, none, none, empty, degree, weight > 0, 0.0, history, True, 0.0, 1)
     present = int(takes_part.sum())
     if not strict:
         count = min(count, present - 1)
@@ -161,6 +153,8 @@ def solve(
         float(values[count]) if values.size > count else 0.0,
         history,
         history["change"][-1] <= tol,
+        history["objective"][-1],
+        len(history["change"]),
     )
 
 

@@ -333,12 +333,12 @@ def test_a_chunk_is_scored_once(options, data, monkeypatch):
     assert analyze() == 0
     sizes = []
 
-    def count(model, X):
+    def count(ranker, X):
         sizes.append(len(X))
-        return read(model, X)
+        return read(ranker, X)
 
-    read = softkern.ranking.table._score_new
-    monkeypatch.setattr("softkern.ranking.table._score_new", count)
+    read = softkern.ranking.Ranker.score_points
+    monkeypatch.setattr("softkern.ranking.Ranker.score_points", count)
     command = ["score", "out/model.safetensors", "data.csv", "-o", "s.csv", "-q", "--chunk", "40"]
     assert run([*command, *options]) == 0
     assert sizes == [40, 40, 10]

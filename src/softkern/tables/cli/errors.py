@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from softkern._utils.text import shorten
+from softkern._utils.text import quote, shorten
 from softkern.exceptions import ClusterError, DataError, ModelFileError, Remedy
 from softkern.tables.cli.program import BROKEN_PIPE, INTERRUPTED
 
@@ -107,5 +107,4 @@ def _usage(error: Any) -> str:
 
 
 def _flat(error: object) -> str:
-    text = " ".join(str(error).split())
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return quote(" ".join(str(error).split()), LONGEST)

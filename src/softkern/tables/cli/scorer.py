@@ -143,7 +143,7 @@ class Scorer:
     @cached_property
     def explainer(self) -> Explainer | None:
         """Explains flagged rows; None if the model file has no rows to compare with."""
-        return saved_explainer(self.model, self.ranker)
+        return saved_explainer(self.model, self.preparation, self.ranker)
 
     def notes(self) -> list[str]:
         """Return the notes on all chunks, each once."""

@@ -226,7 +226,7 @@ def lower_medians(X: Array, weight: Array) -> Array:
 
 def _spread(X: Array, weight: Array) -> Array:
     """Return the spread of the inner half, or of all if that is one value, never 0, (d,)."""
-    low, high = np.apply_along_axis(lower_quantile, 0, X, weight, (0.25, 0.75))
-    off = np.abs(X - lower_medians(X, weight)).mean(axis=0)
+    low, middle, high = np.apply_along_axis(lower_quantile, 0, X, weight, (0.25, 0.5, 0.75))
+    off = np.abs(X - middle).mean(axis=0)
     spread = np.where(high > low, (high - low) / NORMAL_RANGE, off)
     return np.asarray(np.where(spread > 0, spread, 1.0))

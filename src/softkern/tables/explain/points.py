@@ -260,15 +260,12 @@ def unusual_rows(ranks: pd.DataFrame) -> NDArray[np.intp]:
     return np.argsort(ranks["outlier_rank"].to_numpy(), kind="stable")[:UNUSUAL]
 
 
-def saved_explainer(model: Any, ranker: Ranker) -> Explainer | None:
+def saved_explainer(model: Any, preparation: Any, ranker: Ranker) -> Explainer | None:
     """Return an explainer for a model from a file, or None if it has no typical rows.
 
     Typical rows are those from which missing cells are imputed, or the support of the model.
     """
     last, _ = fitted_step(model)
-    preparation = preparation_of(model)
-    if preparation is None:
-        return None
     prepared = preparation.reference_rows()
     if prepared is None and last.kernel_.takes_points:
         support = last.support_vectors_
