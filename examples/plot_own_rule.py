@@ -51,7 +51,8 @@ rules = {"slow": (Slow(3.0), "#0072B2"), "exponential": (Possibilistic(np.full(2
 for name, (membership, color) in rules.items():
     rule = Rule(membership, Mean())
     solution = alternate(operator, rule, start, sample_weight=weight, tol=1e-6, max_iter=300)
-    geometry = along.geometry(solution.coefficients, operator.geometry(solution.coefficients).norms)
+    norms = operator.geometry(solution.coefficients).norms
+    geometry = along.geometry(solution.coefficients, norms=norms)
     axis.plot(line, np.exp(membership.log_memberships(geometry)), color=color, label=[name, None])
     print(f"{name}: converged {solution.converged}, {solution.n_iter} steps")
 axis.plot(X.mean(axis=1), np.full(len(X), -0.03), "|", color="0.5")

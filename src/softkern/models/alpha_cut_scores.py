@@ -26,7 +26,7 @@ class AlphaCutScores(PointScores):
         self._model, self._X = model, X
         self._product = rows @ model._cluster_coefficients
         total = self._product.sum(axis=1, keepdims=True)
-        geometry = rows.geometry(whole._columns, total, whole._norms)
+        geometry = rows.geometry(whole._columns, total, norms=whole._norms)
         self._whole = PCMScores(model=whole, rows=rows, geometry=geometry)
 
     @cached_property

@@ -97,7 +97,7 @@ class KernelProducts(ABC):
             distances = features.distances(features.centers(columns), self._new_features)
         return distances[:, 0] if is_vector else distances
 
-    def geometry(self, A: Any, product: Any = None, norms: Any = None) -> Geometry:
+    def geometry(self, A: Any, product: Any = None, *, norms: Any = None) -> Geometry:
         """Similarities and distances of the rows to centers A (n, c), and the centers' norms.
 
         The product K @ A and the squared norms are computed where they are not given.
