@@ -54,16 +54,10 @@ REAL: dict[str, tuple[float, float, tuple[str, ...], tuple[int, ...]]] = {
 REAL_NUS = (0.02, 0.05, 0.1, 0.15, 0.2)
 
 
-class DensityPCM(OneClassPCM):
-    """1-PCM that scores samples by the density, as the papers do."""
-
-    score_samples = OneClassPCM.log_density
-
-
 def detector(method: str, sigma: float, nu: float, gamma: float = 1.0) -> Any:
     """Return a detector with the Gaussian kernel of bandwidth σ."""
     if method == PCM:
-        return DensityPCM(bandwidth=sigma, eta_scale=gamma, **STOP)
+        return OneClassPCM(bandwidth=sigma, eta_scale=gamma, **STOP)
     if method == KDE:
         return KernelDensity(bandwidth=sigma)
     return OneClassSVM(gamma=1 / (2 * sigma**2), nu=nu)
@@ -506,7 +500,7 @@ def identities(setting: Setting) -> Measured:
     tight: dict[str, Any] = {"tol": 1e-13, "max_iter": 1000}
     wide = OneClassPCM(bandwidth=1.0, eta_scale=1e8, **tight).fit(X)
     density = KernelDensity(bandwidth=1.0).fit(X).score_samples(X)
-    limit = float(np.ptp(wide.log_density(X) - density))
+    limit = float(np.ptp(wide.score_samples(X) - density))
     model = OneClassPCM(bandwidth=1.0, **tight).fit(X)
     svm = WeightedOneClassSVM(nu=0.1, bandwidth=1.0).fit(X)
     sphere = WeightedSVDD(nu=0.1, bandwidth=1.0).fit(X)

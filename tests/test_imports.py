@@ -72,7 +72,7 @@ ALLOWED = {
     # modules for fitted models use only their public names and fitted attributes
     "datasets": set(),
     "selection*": {"kernels*", "metrics*", "models.spectral_search", "rows", "selection*"},
-    "ranking*": {"rows", "models.calibration", "models.point_scores", "ranking*"},
+    "ranking*": {"rows", "models.point_scores", "ranking*"},
     "files": {"models.state"},
     "tables.explain*": {
         "tables.preparation*",

@@ -34,7 +34,7 @@ from softkern.models import (
     one_class_pcm,
     point_scores,
 )
-from softkern.models import calibration as ranks
+from softkern.ranking import calibration as ranks
 from softkern.ranking.table import FALSE_ALARMS
 from softkern.solvers import collapse, eigen
 

@@ -291,25 +291,6 @@ class Rows:
         return np.asarray(share[:, None] * sums[group], dtype=A.dtype)
 
 
-class RowFinder:
-    """Finds rows of a table X (n, d) again among others, value by value."""
-
-    def __init__(self, X: Any) -> None:
-        keys = _row_keys(X)
-        self._order = np.argsort(keys, kind="stable")
-        self._X, self._keys = X, keys[self._order]
-
-    def find(self, X: Any) -> Index:
-        """Return the number of an equal row of the table for every row of X, or −1, (m,)."""
-        keys, numbers = _row_keys(X), np.full(X.shape[0], -1, dtype=np.intp)
-        place = np.minimum(np.searchsorted(self._keys, keys), self._keys.size - 1)
-        likely = np.flatnonzero(self._keys[place] == keys)
-        known = self._order[place[likely]]
-        is_equal = ~_rows_differ(X, likely, self._X, known)
-        numbers[likely[is_equal]] = known[is_equal]
-        return numbers
-
-
 # Pseudo-random numbers of rows
 
 
@@ -341,22 +322,17 @@ def _group_rows(X: Any, keys: NDArray[np.uint64]) -> tuple[Index, Index]:
     """Group rows by their keys, and split groups whose rows differ although their keys agree."""
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     duplicates = np.flatnonzero(first[group] != np.arange(group.size))
-    differs = _rows_differ(X, duplicates, X, first[group[duplicates]])
+    differs = np.zeros(duplicates.size, dtype=bool)
+    for part in row_slices(duplicates.size, max(1, COMPARED_VALUES // max(1, X.shape[1]))):
+        rows = duplicates[part]
+        unequal = X[rows] != X[first[group[rows]]]
+        differs[part] = np.asarray(unequal.sum(axis=1)).ravel() > 0  # sparse ones have no any
     if differs.any():
         apart = duplicates[differs]
         others, places = _group_rows(X[apart], keys[apart])
         group[apart] = first.size + places
         first = np.concatenate([first, apart[others]])
     return first, group
-
-
-def _rows_differ(X: Any, rows: Index, Y: Any, others: Index) -> NDArray[np.bool_]:
-    """Return which rows of X differ from the rows of Y at the same places, (len(rows),)."""
-    differs = np.zeros(rows.size, dtype=bool)
-    for part in row_slices(rows.size, max(1, COMPARED_VALUES // max(1, X.shape[1]))):
-        unequal = X[rows[part]] != Y[others[part]]
-        differs[part] = np.asarray(unequal.sum(axis=1)).ravel() > 0  # sparse ones have no any
-    return differs
 
 
 def _row_keys(X: Any) -> NDArray[np.uint64]:

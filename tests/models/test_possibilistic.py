@@ -173,7 +173,7 @@ def test_score_equals_the_logarithm_of_a_density():
     model = OneClassPCM(bandwidth=0.7).fit(X)
     new = X[:9] + 0.3
     K = np.exp(-cdist(new, X, "sqeuclidean") / (2 * 0.7**2))
-    assert model.log_density(new) == pytest.approx(np.log(K @ model.dual_coef_), rel=1e-10)
+    assert model.score_samples(new) == pytest.approx(np.log(K @ model.dual_coef_), rel=1e-10)
     others = np.exp(-cdist(X, X, "sqeuclidean") / (2 * 0.7**2)) - np.eye(100)
     assert model.outlier_scores_ == pytest.approx(-np.log(others @ model.dual_coef_), rel=1e-8)
 

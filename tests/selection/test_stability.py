@@ -142,13 +142,13 @@ def test_clear_outliers_are_stable(X):
 def test_one_class_pcm_is_as_stable_as_kde_and_more_than_a_one_class_svm(X):
     from softkern import OneClassPCM
 
-    options = {"rejection": 0.05, "n_draws": 30}
-    # the papers score samples by the density
-    density = OneClassPCM.log_density
-    pcm = stability_score(OneClassPCM(bandwidth=1.0), X, scoring=density, **options)
-    kde, svm = (
-        stability_score(detector, X, **options)
-        for detector in (KernelDensity(), OneClassSVM(gamma=0.5, nu=0.05))
+    pcm, kde, svm = (
+        stability_score(detector, X, rejection=0.05, n_draws=30)
+        for detector in (
+            OneClassPCM(bandwidth=1.0),
+            KernelDensity(),
+            OneClassSVM(gamma=0.5, nu=0.05),
+        )
     )
     assert pcm.mean == pytest.approx(kde.mean, abs=0.05)
     assert (pcm.scores > svm.scores).mean() > 0.9

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from softkern._utils.typing import Array
-from softkern.dask.chunks import map_rows, worker_copy
+from softkern.dask.chunks import map_method, map_rows, worker_copy
 from softkern.dask.cluster import compute, persist
 from softkern.dask.rows import ChunkedRows
 from softkern.models.one_class_pcm import OneClassPCM, surely_above
@@ -70,23 +70,14 @@ def _exclude_self(
 
 def calibrate_density(model: OneClassPCM, rows: ChunkedRows, own: Any) -> None:
     """Set the units of both scales and the threshold of a `OneClassPCM` from all rows."""
-    options: dict[str, Any] = {"numbered": True, "like": np.empty((0, 2), rows.X.dtype)}
+    small = worker_copy(model)
     if model._wide_kernel is not None:
-        small = worker_copy(model)
-        pair = map_rows(_surprisals, rows.X, own, name="surprisals", **options, model=small)
+        name, like = "surprisals", np.empty((0, 2), rows.X.dtype)
+        pair = map_rows(_surprisals, rows.X, own, numbered=True, name=name, like=like, model=small)
         pair = persist(pair)
         model._score_scaling = np.array([_location_scale(pair[:, k], rows.weight) for k in (0, 1)])
-    scores = persist(excluded_scores(model, rows.X, own))
-    model.offset_ = _threshold(-scores, rows.weight, model.contamination)
-    if model.plan_.options.get("rank") is None:  # the support are training rows
-        model._support_scores = compute(scores[model.support_])[0]
-
-
-def excluded_scores(model: Any, X: Any, own: Any) -> Any:
-    """Outlier scores of all training rows, each without itself, as a Dask array (n,)."""
-    options: dict[str, Any] = {"name": "outlier-scores", "like": np.empty(0, X.dtype)}
-    small = worker_copy(model)
-    return map_rows(self_excluded_scores, X, own, numbered=True, **options, model=small)
+    scores = map_method(small, "score_samples", rows.X)
+    model.offset_ = _threshold(scores, rows.weight, model.contamination)
 
 
 def _location_scale(surprisals: Any, weight: Any) -> tuple[float, float]:

@@ -289,7 +289,7 @@ def _shares_left(
     for c in np.unique(labels).tolist():
         rows = np.flatnonzero(labels == c)
         tops[c] = rows[np.argsort(-found_in.level[rows], kind="stable")[: max(1, len(rows) // 10)]]
-        levels = measured_in.model.log_density(found_in.nodes[tops[c]])
+        levels = measured_in.model.score_samples(found_in.nodes[tops[c]])
         dense[c] = logsumexp(levels) - np.log(len(levels))
     shares = np.full(len(pairs), np.nan)
     for number, (i, j) in enumerate(pairs.tolist()):
@@ -297,6 +297,6 @@ def _shares_left(
             continue
         start, stop = np.sort(place[[tops[i][0], tops[j][0]]])
         lowest = np.array([-edges[start:stop].min()], dtype=np.intp)
-        level = measured_in.model.log_density(joins[lowest].points(found_in.nodes))[0]
+        level = measured_in.model.score_samples(joins[lowest].points(found_in.nodes))[0]
         shares[number] = np.exp(min(float(level - min(dense[i], dense[j])), 0.0))
     return shares

@@ -74,7 +74,7 @@ class Landscape:
     @cached_property
     def level(self) -> NDArray[np.float64]:
         """Levels of the nodes, (n,)."""
-        return np.asarray(self.model.log_density(self.nodes), dtype=np.float64)
+        return np.asarray(self.model.score_samples(self.nodes), dtype=np.float64)
 
     @cached_property
     def own(self) -> Array:
@@ -140,7 +140,7 @@ class Landscape:
             pairs,
             segment_counts(Z, pairs, least),
             self.level,
-            self.model.log_density,
+            self.model.score_samples,
             self._rough_levels if is_double and isinstance(self.kernel, Gaussian) else None,
         )
 

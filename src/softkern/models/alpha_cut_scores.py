@@ -71,7 +71,7 @@ class AlphaCutScores(PointScores):
         if model._noise_levels is not None:
             is_noise = product[:, -1] > product[:, :-1].max(axis=1)
             if np.isfinite(model._noise_levels).any():
-                is_noise |= self._whole.log_density < model._noise_levels[labels]
+                is_noise |= self._whole.scores < model._noise_levels[labels]
         else:
             # α may be the typicality of a point, which has another rounding in another batch
             is_noise = self.typicality <= model.alpha_ * (1 + 64 * np.finfo(shares.dtype).eps)

@@ -202,9 +202,8 @@ class SoftModel(BaseEstimator, ABC):  # type: ignore[misc]
         cluster's width where the model has one.
 
         With the former kernels, the fitted `outlier_scores_` of training samples leave out the
-        sample itself, and its duplicates as long as they hold at most 1 % of the weight. Detectors
-        recognize a training sample passed here. For clusterers it is a new sample, which has
-        itself as a neighbor.
+        sample itself, and its duplicates as long as they hold at most 1 % of the weight. A training
+        sample passed here is a new sample, which has itself as a neighbor.
 
         Parameters
         ----------

@@ -18,7 +18,6 @@ from softkern._utils.arrays import on_host
 from softkern._utils.sklearn_compat import Interval
 from softkern._utils.typing import Array
 from softkern.kernels import Kernel
-from softkern.models._array_dispatch import dispatch_arrays
 from softkern.models.checks import FEWEST_DIGITS, check_semidefinite
 from softkern.models.detector import Detector, DetectorScores
 from softkern.models.kernel_model import KernelModel
@@ -42,7 +41,7 @@ from softkern.rules.centers import Mean
 from softkern.rules.possibilistic import Possibilistic, estimate_eta
 from softkern.solvers.steps import Solution
 
-__all__ = ["OneClassPCM", "first_eta", "surely_above", "threshold_of_share"]
+__all__ = ["OneClassPCM", "first_eta", "surely_above"]
 
 MASS_SAMPLE = 2000  # support points from which the mass around a point is estimated ...
 MASS_GAIN = 4  # ... where there are this many times more
@@ -56,7 +55,7 @@ class PCMScores(DetectorScores):
     model: OneClassPCM
 
     @cached_property
-    def log_density(self) -> Array:
+    def scores(self) -> Array:
         """Log density for kernels that vanish far away, −D²/η for others, (m,)."""
         if self.model.kernel_.decays:
             return self.log_similarities[:, 0]
@@ -66,10 +65,11 @@ class PCMScores(DetectorScores):
     def memberships(self) -> Array:
         return np.exp(self.geometry.distances[:, 0] / -self.model.eta_)
 
-    def _outlier_scores(self) -> Array:
-        if self.model._wide_kernel is not None:
-            return combine_scales(*self.surprisals, self.model._score_scaling)
-        return super()._outlier_scores() if self.model.kernel_.decays else -self.log_density
+    @cached_property
+    def outlier_scores(self) -> Array:
+        if self.model._wide_kernel is None:
+            return super().outlier_scores
+        return combine_scales(*self.surprisals, self.model._score_scaling)
 
     @cached_property
     def surprisals(self) -> tuple[Array, Array]:
@@ -177,7 +177,7 @@ class OneClassPCM(Detector):
     offset_ : float
         Threshold: `decision_function` is `score_samples` minus this.
     outlier_scores_ : array of shape (n_samples,)
-        Outlier scores of the training samples, each judged without itself. See Notes.
+        Leave-one-out outlier scores of the training samples. See Notes.
     support_ : array of shape (n_support,)
         Indices of the training samples that make up the center.
     dual_coef_ : array of shape (n_support,)
@@ -205,9 +205,7 @@ class OneClassPCM(Detector):
 
     Notes
     -----
-    `score_samples` is minus the outlier score. A training sample is judged without itself and its
-    duplicates, also when it is passed as a new sample, so that about the share `contamination` of
-    new samples like these is rejected. `log_density` is the density of the papers.
+    `score_samples` is the log density for kernels that vanish far away, and −D²/η for others.
 
     With kernels that have a bandwidth, an outlier score is the larger of two: −log density at that
     bandwidth, which detects gaps within the data, and at a wide one, which detects distance from
@@ -269,13 +267,11 @@ class OneClassPCM(Detector):
         A, geometry = solution.coefficients, solution.geometry
         scores: PCMScores = self._score_fitted(operator, A, geometry, weight)
         self.memberships_ = scores.memberships
+        self.offset_ = _threshold(scores.scores, weight, self.contamination)
         if self._wide_kernel is not None:
             scaling = [robust_location_scale(part, weight) for part in scores.surprisals]
             self._score_scaling = np.array(scaling)
         self.outlier_scores_ = scores.outlier_scores
-        self.offset_ = threshold_of_share(-self.outlier_scores_, weight, self.contamination)
-        if operator.is_exact_support:
-            self._support_scores = self.outlier_scores_[self.support_]
 
     def _solve(self, operator: KernelOperator, weight: Array) -> Solution:
         """Run the loop over the samples of an operator."""
@@ -295,7 +291,6 @@ class OneClassPCM(Detector):
         self.dual_coef_ = self.dual_coef_[:, 0]
         self.reduction_error_, self.offset_ = 0.0, 0.0
         self._wide_kernel: Kernel | None = None
-        self._support_scores = None
 
     # Outlier scores at two scales
 
@@ -335,32 +330,6 @@ class OneClassPCM(Detector):
             mass[is_small] = exact.cross(support[is_small]) @ coefficients
         return np.asarray(mass)
 
-    @dispatch_arrays
-    def log_density(self, X: Any) -> Array:
-        """Compute the log density up to a constant, log Σ a_i K(x_i, x).
-
-        Other than `score_samples`, it judges training samples with themselves, as the papers do.
-
-        Parameters
-        ----------
-        X : array or CSR matrix of shape (m, n_features)
-            Samples to score.
-
-        Returns
-        -------
-        log_density : array of shape (m,)
-            −D²/η for kernels that do not vanish far away.
-        """
-        scores: Any = self.score_points(X)
-        return scores.log_density
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        if self._support_scores is None and "outlier_scores_" in vars(self):
-            # files of earlier versions have a threshold on log densities
-            scores, weight = self.outlier_scores_, self.sample_weight_
-            self.offset_ = threshold_of_share(-scores, weight, self.contamination)
-
     def reduce(self, tolerance: float = 1e-3, random_state: Any = None) -> Self:
         """Return a copy of this model with fewer support points, for faster prediction.
 
@@ -399,7 +368,7 @@ def first_eta(
     return np.where(eta > floor, eta, largest if largest > floor else 1.0).astype(eta.dtype)
 
 
-def threshold_of_share(scores: Array, weight: Array, share: float) -> float:
+def _threshold(scores: Array, weight: Array, share: float) -> float:
     """Return the midpoint above the lowest scores that hold this share of the weight."""
     scores, weight = scores[weight > 0], weight[weight > 0]
     low = lower_quantile(scores, weight, share)

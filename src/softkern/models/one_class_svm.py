@@ -12,7 +12,6 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
@@ -35,7 +34,9 @@ __all__ = ["WeightedOneClassSVM", "WeightedSVDD"]
 CROSSED = 0.005  # of the scores' range: beyond, the margin from α contradicts the scores
 LEAST_SCALE = 0.01  # of R²: a smaller mean decision is rounding, where samples lie on the margin
 PARTS = 5  # folds of samples that are scored by SVMs of the others
+ALL_PARTS_ROWS = 5000  # distinct samples; for more, one fold is enough
 FEWEST_ROWS = 20  # distinct samples; with fewer, folds are not meaningful
+PART_TOL = 1e-6  # tolerance of these SVMs' duals
 GOLDEN = (np.sqrt(5) - 1) / 2  # the fractional parts of its multiples all differ
 LEAST_SIMILARITY = 0.01  # relative to the margin's; what is further is beyond any threshold
 MARGIN_ERRORS = 8  # errors of a product by which a sample on the margin may seem outside
@@ -46,24 +47,14 @@ class MarginScores(DetectorScores):
 
     @cached_property
     def scores(self) -> Array:
-        """Score of the formulation, (m,), for support points from the similarity without them."""
-        geometry, model = self.geometry, self.model
-        if model._support_scores is not None:
-            similarity = np.exp(-self.outlier_scores)[:, None]
-            distances = geometry.distances + 2 * (geometry.product - similarity)
-            geometry = Geometry(similarity, geometry.norms, distances)
-        return np.asarray(model._formulation.score(geometry)[:, 0])
+        """Score of the formulation, (m,)."""
+        return np.asarray(self.model._formulation.score(self.geometry)[:, 0])
 
     @cached_property
     def memberships(self) -> Array:
         decision = self.scores.astype(np.float64) - self.model.offset_
         with np.errstate(over="ignore"):  # 0 or 1 at infinitely many scales
             return expit(decision / self.model._decision_scale).astype(self.scores.dtype)
-
-    def _outlier_scores(self) -> Array:
-        if self.model._support_scores is not None:
-            return -self.log_similarities[:, 0]
-        return super()._outlier_scores() if self.model.kernel_.decays else -self.scores
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -93,9 +84,9 @@ class _OneClassDetector(Detector):
     _scores_class = MarginScores
 
     @property
-    def share_beyond_flat_scores(self) -> float | None:
-        """Share of samples beyond the margin, if most lie within, where scores are similar."""
-        return self.nu if self.nu < 0.5 else None
+    def scores_are_flat_within_margin(self) -> bool:
+        """Whether most samples lie within the margin, where all have similar scores."""
+        return self.nu < 0.5
 
     def _fit(self, rows: Rows) -> None:
         operator, weight = self._planned(rows), rows.weight
@@ -112,12 +103,11 @@ class _OneClassDetector(Detector):
         self._norms = on_host(geometry.norms)
         if not operator.is_exact_support:
             self._norms = self._stored_operator().squared_norms(self._columns)
-        self._support_scores = None
         results = self._score_fitted(operator, alpha, geometry, weight)
+        self.outlier_scores_ = results.outlier_scores
         self._set_margin(operator, results.geometry, solution.coefficients[:, 0], weight)
         if self.threshold == "fresh" or (self.threshold == "auto" and self._is_bandwidth_open):
-            self._lower_threshold(rows, results)
-        self.outlier_scores_ = results.outlier_scores
+            self._lower_threshold(rows)
         mean = float(weight @ np.abs(results.scores - self.offset_) / weight.sum(dtype=np.float64))
         least = max(LEAST_SCALE * self.radius_**2, float(np.finfo(np.float64).tiny))
         self._decision_scale = max(mean, least)
@@ -186,11 +176,11 @@ class _OneClassDetector(Detector):
         self.offset_ = threshold - MARGIN_ERRORS * error
         self.radius_ = float(np.sqrt(max(radius, 0.0)))
 
-    def _lower_threshold(self, rows: Rows, results: MarginScores) -> None:
-        """Judge training samples without themselves, and reject the share ν of them.
+    def _lower_threshold(self, rows: Rows) -> None:
+        """Move the threshold out, so that about the share ν of new samples is beyond it.
 
-        A support vector holds the margin in place, the more the narrower the kernel, and a new
-        sample does not. Other samples have the same score in an SVM without them.
+        Similarity to the center is K @ α in both formulations, and a squared distance falls by
+        twice as much.
         """
         kernel = self.kernel_
         if not (kernel.decays and kernel.constant_diagonal and kernel.takes_points):
@@ -198,65 +188,45 @@ class _OneClassDetector(Detector):
                 f"threshold='fresh' needs a kernel that decays to zero, such as 'rbf', not "
                 f"kernel={self.kernel!r}. Use threshold='margin'."
             )
-        if rows.distinct[0].size < FEWEST_ROWS:
-            return
         diagonal = float(kernel.diag(rows.X[:1])[0])
         on_margin = (diagonal + float(self._norms[0]) - self.radius_**2) / 2
-        ratios, place = self._left_out_ratios(rows)
-        logs, known = ratios[place], results.log_similarities[self.support_, 0]
-        # without a sample, the center is not nearer to it, whatever folds say
-        self._support_scores = -np.fmin(known, np.log(on_margin) + logs).astype(known.dtype)
-        # similarity to the center is K @ α, and a squared distance falls by twice as much
-        share, inside = self._share(rows.weight), np.nan_to_num(ratios, nan=0.0, neginf=-np.inf)
-        limit = lower_quantile(inside, rows.distinct[1], share)
-        beyond = inside[inside < limit]
-        if beyond.size:  # the midpoint, so that rounding does not decide
-            limit = (limit + max(float(beyond.max()), np.log(LEAST_SIMILARITY))) / 2
-        lowered = on_margin * (1 - float(np.clip(np.exp(limit), LEAST_SIMILARITY, 1.0)))
+        lowered = on_margin * (1 - self._fresh_quantile(rows))
         self.radius_ = float(np.sqrt(self.radius_**2 + 2 * lowered))
         self.offset_ -= lowered * (2 if self._formulation.needs_lengths else 1)
 
-    def _left_out_ratios(self, rows: Rows) -> tuple[Array, NDArray[np.intp]]:
-        """Score the distinct samples without themselves, and find support vectors among them.
+    def _fresh_quantile(self, rows: Rows) -> float:
+        """Return the ν quantile of similarities of left-out samples, relative to the margin.
 
-        They are left out in folds, with their duplicates, and an SVM of the others scores them.
-
-        Returns
-        -------
-        ratios : array of shape (m,)
-            Logarithms of similarities relative to the margin. NaN for samples with so many
-            duplicates that the duplicates are evidence for each other.
-        place : array of shape (s,)
-            The distinct sample of every support vector.
+        Samples are left out in folds, and an SVM of the others scores them: a training sample holds
+        the margin in place, the more the narrower the kernel, and a new one does not.
         """
         X, weight = rows.X, rows.weight
         index, mass = rows.distinct
-        first, _, max_share = rows.duplicates
-        place = np.full(rows.shape[0], -1)
-        place[index] = np.arange(index.size)
-        is_rare = mass <= max_share * (1 + 1e-9) * mass.sum()
-        tried = np.flatnonzero(is_rare)
+        if index.size < FEWEST_ROWS:
+            return 1.0
+        part = np.empty(index.size, dtype=np.intp)
         # folds are distributed alike: by the order along one direction, which has a different
         # number for every feature, so that values on a grid do not tie
-        scaled = self.kernel_.scaled(X[index[tried]])
+        scaled = self.kernel_.scaled(X[index])
         direction = 1 + np.arange(scaled.shape[1]) * GOLDEN % 1
-        part = np.empty(tried.size, dtype=np.intp)
-        part[np.argsort(scaled @ direction, kind="stable")] = np.arange(tried.size) % PARTS
-        share, ratios = self._share(weight), np.full(index.size, np.nan)
-        for number in range(min(PARTS, tried.size)):
-            left_out = tried[part == number]
-            rest = np.delete(np.arange(index.size), left_out)
+        part[np.argsort(scaled @ direction, kind="stable")] = np.arange(index.size) % PARTS
+        folds = PARTS if index.size <= ALL_PARTS_ROWS else 1
+        share, ratio = self._share(weight), np.zeros(index.size)
+        for number in range(folds):
+            rest, left_out = np.flatnonzero(part != number), np.flatnonzero(part == number)
             operator = self.plan_.prediction_operator(X[index[rest]], self.kernel_)
             solution = solve_dual(
                 operator,
                 mass[rest].astype(weight.dtype),
                 share,
-                tol=self.tol,
+                tol=max(self.tol, PART_TOL),
                 max_iter=self.max_iter,
             )
-            logs = operator.cross(X[index[left_out]]).log_product(solution.coefficients)
-            ratios[left_out] = logs[:, 0] - np.log(solution.rho[0])
-        return ratios, place[first[self.support_]]
+            similarity = operator.cross(X[index[left_out]]) @ solution.coefficients
+            ratio[left_out] = similarity[:, 0] / solution.rho[0]
+        is_scored = part < folds
+        quantile = lower_quantile(ratio[is_scored], mass[is_scored], share)
+        return float(np.clip(quantile, LEAST_SIMILARITY, 1.0))
 
 
 class WeightedSVDD(_OneClassDetector):
@@ -276,10 +246,10 @@ class WeightedSVDD(_OneClassDetector):
         of the n samples, α_i ≤ w_i / (ν n), as in eq. 11 of the 2009 paper. It needs Σ w ≥ ν n.
     threshold : {"auto", "margin", "fresh"}, default="auto"
         Threshold of `predict`. ``"margin"``: the margin of the dual, as in the papers, beyond which
-        a narrow kernel finds up to half of all new samples. ``"fresh"``: training samples are
-        judged without themselves, estimated in five folds, and the margin is moved out until about
-        the share ν of new samples is beyond it. ``"auto"`` is "fresh" with ``bandwidth="auto"``,
-        and "margin" where a bandwidth is given or the kernel has none.
+        a narrow kernel finds up to half of all new samples. ``"fresh"``: the margin moved out until
+        about the share ν of new samples is beyond it, estimated by leaving samples out in five
+        folds (one fold above 5000 distinct samples). ``"auto"`` is "fresh" with
+        ``bandwidth="auto"``, and "margin" where a bandwidth is given or the kernel has none.
     kernel : str, callable or softkern.kernels.Kernel, default="rbf"
         Positive semidefinite kernel, by name, as a function of two arrays, or as an object.
     kernel_params : dict, default=None
@@ -332,9 +302,6 @@ class WeightedSVDD(_OneClassDetector):
     `score_samples` is minus the squared distance from the center in feature space. `outlier_scores`
     is −log Σ α K(x, ·) for kernels that vanish far away (rbf, laplacian): in the order of
     `decision_function`, but without saturation. For other kernels it is minus `score_samples`.
-
-    With ``threshold="fresh"``, support vectors are scored by SVMs of the other folds. Other samples
-    have the same score in an SVM without them. All methods recognize support vectors.
 
     References
     ----------

@@ -28,8 +28,6 @@ def reduce_center(model: Any, tolerance: float, random_state: Any) -> Any:
             reduced.support_, reduced.dual_coef_ = model.support_[rows], weights
             reduced._support, reduced.reduction_error_ = points, error
             reduced._inlier_coef = np.where(model._inlier_coef[rows] > 0, weights, 0)
-            if model._support_scores is not None:
-                reduced._support_scores = model._support_scores[rows]
             break
     return reduced
 

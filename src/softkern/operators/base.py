@@ -26,7 +26,7 @@ from softkern.operators.geometry import FeaturePoints, center_norms, squared_dis
 from softkern.operators.geometry import Geometry as Geometry
 from softkern.operators.log_sums import LogKernelSum
 from softkern.operators.work import ProblemSize as ProblemSize
-from softkern.rows import RowFinder, Rows, row_slices
+from softkern.rows import Rows, row_slices
 
 LOST_DIGITS = 10.0  # a difference this many times √eps of its terms is computed anew
 SMALLEST_SUM = 1e6  # smallest normal numbers below which a sum has lost terms to underflow
@@ -349,11 +349,6 @@ class KernelOperator(KernelProducts):
             numbers = some[lost]
             logs[lost] = self._far_logs(self.X[numbers], columns[:, 0], numbers, left[lost])
         return logs
-
-    @cached_property
-    def row_finder(self) -> RowFinder:
-        """Finds the support's rows among new points."""
-        return RowFinder(self.X)
 
     def _doubtful(self, product: Array, A: Array) -> Array:
         """Entries of K @ A, (m, c), that are not accurate in relative terms."""

@@ -7,8 +7,8 @@ thousand, for any model. `rank_points` makes the table. `Ranker` stores the cali
 samples that come in chunks.
 """
 
-from softkern.models.calibration import Calibration
 from softkern.models.point_scores import PointScores
+from softkern.ranking.calibration import Calibration
 from softkern.ranking.table import RANKS, Ranker, flagged_points, rank_points
 
 __all__ = ["RANKS", "Calibration", "PointScores", "Ranker", "flagged_points", "rank_points"]

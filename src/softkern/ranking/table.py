@@ -11,14 +11,15 @@ from sklearn.base import is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
 from softkern._utils.arrays import is_dask
-from softkern.models.calibration import (
-    calibrate,
-    known_scores,
-    ranks_of,
-    threshold_of,
-    training_scores,
-)
+from softkern._utils.typing import Array
 from softkern.models.point_scores import PointScores
+from softkern.ranking.calibration import (
+    MOST_OUTLIERS,
+    Calibration,
+    ranks_of,
+    repeats_of,
+    threshold_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +47,8 @@ def rank_points(
         Any model with `outlier_scores`, such as those of softkern.
     X : array, DataFrame or CSR matrix of shape (m, n_features), Dask array or dataframe, \
 default=None
-        Samples to rank. None ranks the training samples, each scored without itself. Detectors
-        recognize training samples in X. For clusterers these are new samples, which have
-        themselves as neighbors.
+        Samples to rank. None ranks the training samples, scored leave-one-out. Training samples
+        passed as X are new samples, which have themselves as neighbors.
     contamination : float in (0, 0.5], default=None
         Flag samples as far out as the furthest training samples that hold at most this share of
         the weight.
@@ -90,10 +90,10 @@ default=None
     outliers do not mask each other as long as they are fewer than a fifth. Weights of the fit count
     as repeated rows.
 
-    One-class SVMs with nu below one half give most samples similar scores. The tail is then that of
-    the share nu, no outliers are excluded from it, and many outliers mask each other. Where two
-    centers coincide, all of their samples are flagged as overlap. docs/benchmarks.md has the
-    measured shares of false alarms and of planted outliers that are detected.
+    One-class SVMs with nu below one half give most samples similar scores. No outliers are then
+    excluded from the tail, and many outliers mask each other. Where two centers coincide, all of
+    their samples are flagged as overlap. docs/benchmarks.md has the measured shares of false alarms
+    and of planted outliers that are detected.
 
     References
     ----------
@@ -143,8 +143,9 @@ class Ranker:
                 "outlier_scores, such as those of softkern."
             )
         check_is_fitted(model)
-        scores, weight = training_scores(model)
-        self._calibration = calibrate(model)
+        scores, weight = _training_scores(model)
+        is_flat = getattr(model, "scores_are_flat_within_margin", False)
+        self._calibration = Calibration(scores, weight, most=0.0 if is_flat else MOST_OUTLIERS)
         # samples above one of the two are outliers
         self._highest_score = self._highest_surprisal = np.inf
         if contamination is None:
@@ -223,7 +224,13 @@ def to_arrays(
     model: Any, labels: Any, memberships: Any, outlier_scores: Any, overlap_scores: Any
 ) -> PointScores:
     """Convert results to arrays. Detectors have one cluster, without overlap."""
-    native = known_scores(model, outlier_scores)
+    native: Array = np.asarray(outlier_scores)
+    bad = np.flatnonzero(np.isnan(native))
+    if bad.size:
+        raise ValueError(
+            f"{type(model).__name__}.outlier_scores is NaN for {bad.size} samples, first in row "
+            f"{bad[0]}; they cannot be ranked."
+        )
     n = len(native)
     if is_outlier_detector(model):
         labels = overlap_scores = None
@@ -234,3 +241,22 @@ def to_arrays(
         outlier_scores=native,
         overlap_scores=np.clip(overlap, 0, 1),
     )
+
+
+def _training_scores(model: Any) -> tuple[Array, NDArray[np.float64]]:
+    """Return outlier scores and weights of the training samples, of a sample for Dask data.
+
+    Weights are divided by the number of repeats of the median row.
+    """
+    if hasattr(model, "sample_outlier_scores_"):
+        points = to_arrays(model, None, None, model.sample_outlier_scores_, None)
+        return points.outlier_scores, np.asarray(model.sample_row_weights_, dtype=np.float64)
+    scores = _score_training(model).outlier_scores
+    given = getattr(model, "sample_weight_", None)
+    weight = np.ones(len(scores)) if given is None else np.asarray(given, dtype=np.float64)
+    if weight.shape != scores.shape:
+        raise ValueError(
+            f"{type(model).__name__} has {weight.size} weights in sample_weight_, but scores of "
+            f"{len(scores)} training samples."
+        )
+    return scores, weight / repeats_of(scores, weight)

@@ -30,17 +30,11 @@ class Calibration:
 
     Weights count as repeated scores. At most the share `most` is excluded as outliers. Above the
     `threshold` t, the share of samples at least as far out as s falls as a generalized Pareto
-    tail, (1 + shape (s − t) / scale)^(−1 / shape), fitted through the scores that the shares
-    `tail` of the samples exceed, by default `FINAL_TAIL`.
+    tail, (1 + shape (s − t) / scale)^(−1 / shape).
     """
 
     def __init__(
-        self,
-        scores: Array,
-        weight: Array | None = None,
-        *,
-        most: float = MOST_OUTLIERS,
-        tail: tuple[float, ...] | None = None,
+        self, scores: Array, weight: Array | None = None, *, most: float = MOST_OUTLIERS
     ) -> None:
         scores = np.asarray(scores) + 0.0  # also floats from integers
         weight = np.ones(len(scores)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -52,7 +46,7 @@ class Calibration:
             is_near = self.surprisal(values) <= LEFT_OUT_SURPRISAL
             if mass[~is_near].sum() <= most * mass.sum():
                 typical = is_near
-        self._fit(values[typical], mass[typical], tail or FINAL_TAIL)
+        self._fit(values[typical], mass[typical], FINAL_TAIL)
 
     def _fit(self, values: Array, mass: Array, shares: tuple[float, ...]) -> bool:
         """Fit the counted part and the tail to distinct values. Return whether there is a tail."""
@@ -87,53 +81,6 @@ class Calibration:
             excess = np.maximum(s - self.threshold, 0) / self.scale
         beyond = np.log1p(self.shape * excess) / self.shape
         return np.asarray((inside * below + beyond) / np.log(10))
-
-    def share_within(self, scores: Array) -> NDArray[np.float64]:
-        """Compute the share of typical samples that are less far out, (m,)."""
-        return np.asarray(1 - 10.0 ** -self.surprisal(scores))
-
-
-# The scores of a model
-
-
-def calibrate(model: Any) -> Calibration:
-    """Return the distribution of a fitted model's outlier scores."""
-    scores, weight = training_scores(model)
-    share = getattr(model, "share_beyond_flat_scores", None)  # where the tail starts
-    if share is None:
-        return Calibration(scores, weight)
-    return Calibration(scores, weight, most=0.0, tail=(share, share / 2, share / 4))
-
-
-def training_scores(model: Any) -> tuple[Array, NDArray[np.float64]]:
-    """Return outlier scores and weights of the training samples, of a sample for Dask data.
-
-    Weights are divided by the number of repeats of the median row.
-    """
-    if hasattr(model, "sample_outlier_scores_"):
-        scores = known_scores(model, model.sample_outlier_scores_)
-        return scores, np.asarray(model.sample_row_weights_, dtype=np.float64)
-    scores = known_scores(model, model.outlier_scores_)
-    given = getattr(model, "sample_weight_", None)
-    weight = np.ones(len(scores)) if given is None else np.asarray(given, dtype=np.float64)
-    if weight.shape != scores.shape:
-        raise ValueError(
-            f"{type(model).__name__} has {weight.size} weights in sample_weight_, but scores of "
-            f"{len(scores)} training samples."
-        )
-    return scores, weight / repeats_of(scores, weight)
-
-
-def known_scores(model: Any, scores: Any) -> Array:
-    """Return outlier scores of a model as an array, or raise a ValueError for NaN."""
-    scores = np.asarray(scores)
-    bad = np.flatnonzero(np.isnan(scores))
-    if bad.size:
-        raise ValueError(
-            f"{type(model).__name__}.outlier_scores is NaN for {bad.size} samples, first in row "
-            f"{bad[0]}; they cannot be ranked."
-        )
-    return scores
 
 
 # The tail
