@@ -41,7 +41,7 @@ KEPT_DIGITS = 1e4  # times the cutoff: a smaller sum may have lost a visible par
 class TiledOperator(KernelOperator):
     """The Gaussian computed tile by tile, every time it is multiplied.
 
-    Memory is that of the data. Small products use blocks of kernel values.
+    Memory is that of the data. Small products use kernel values, and few points keep theirs.
 
     Parameters
     ----------
@@ -64,9 +64,13 @@ class TiledOperator(KernelOperator):
     def _tiles(self) -> _GaussianTiles:
         return _GaussianTiles(self.kernel, self.X)
 
+    @cached_property
+    def _matrix(self) -> Array:
+        return self.kernel.block(self.X, self.X)
+
     def _product(self, A: Array) -> Array:
         if self.shape[0] ** 2 <= DENSE_PAIRS:
-            return blocked_product(self.kernel, self.X, self.X, A)
+            return self._matrix @ A
         return self._tiles.product(None, A, self.threads)
 
     def _cross_product(self, X_new: Any, A: Array) -> Array:
