@@ -84,7 +84,7 @@ class DistributedOperator(KernelOperator):
         """Return the operator over the subsample, and its weights."""
         return self.sample, self.rows.subsample.weight
 
-    def geometry(self, A: Any, product: Any = None, norms: Any = None) -> Geometry:
+    def geometry(self, A: Any, product: Any = None, *, norms: Any = None) -> Geometry:
         """Similarities and distances of the rows to centers A (n, c), and their norms.
 
         The norms are NumPy arrays.
@@ -175,7 +175,7 @@ class DistributedNystroem(DistributedOperator):
     def _product(self, A: Any) -> Any:
         return self.geometry(A).product
 
-    def geometry(self, A: Any, product: Any = None, norms: Any = None) -> Geometry:
+    def geometry(self, A: Any, product: Any = None, *, norms: Any = None) -> Geometry:
         """As for exact products. Given products and norms are not needed."""
         weights = self.on_landmarks(A)
         norms = np.square(self._lower.T @ weights).sum(axis=0).astype(self.dtype)

@@ -155,10 +155,9 @@ def _knn(rows: Rows, seed: int) -> Bandwidth:
 
 
 def _median(rows: Rows, seed: int) -> Bandwidth:
-    index, weight = rows.sample(PAIR_SAMPLE, seed)
-    i, j = np.triu_indices(index.size, 1)
-    X = rows.X[index].astype(np.float64)
-    distance = np.sqrt(-2 * Gaussian().log_block(X, X)[i, j])
+    squared, weight = _sampled_pairs(rows, seed)
+    i, j = np.triu_indices(weight.size, 1)
+    distance = np.sqrt(squared[i, j])
     weight = weight / weight.max()  # products might overflow
     return lower_quantile(distance, weight[i] * weight[j], 0.5)
 
@@ -194,9 +193,7 @@ def _scott(rows: Rows, seed: int) -> Bandwidth:
 
 def _loo(rows: Rows, seed: int) -> Bandwidth:
     n, d = rows.shape
-    index, weight = rows.sample(PAIR_SAMPLE, seed)
-    X = rows.X[index].astype(np.float64)
-    squared = -2 * Gaussian().log_block(X, X)
+    squared, weight = _sampled_pairs(rows, seed)
     np.fill_diagonal(squared, np.inf)
     largest = squared[np.isfinite(squared)].max()
     if not (squared.min(axis=1) > 0).any():
@@ -213,7 +210,7 @@ def _loo(rows: Rows, seed: int) -> Bandwidth:
     bounds = (np.log(LOO_NARROWEST * nearest[nearest > 0].min()), 0.0)
     best = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": LOO_TOLERANCE})
     best_width = np.exp(best.x) * np.sqrt(largest)
-    return float(best_width * (index.size / n) ** (1.0 / (d + 4)))
+    return float(best_width * (weight.size / n) ** (1.0 / (d + 4)))
 
 
 RULES: dict[str, Callable[[Rows, int], Bandwidth]] = {
@@ -295,3 +292,10 @@ def _mean_difference(columns: Array, others: NDArray[np.intp], weight: Array) ->
     for k, x in enumerate(columns.T):
         sums[k] = np.sum(parts * np.abs(x[others] - x[:, None]))
     return sums / weight.sum()
+
+
+def _sampled_pairs(rows: Rows, seed: int) -> tuple[Array, Array]:
+    """Return squared distances between all pairs of a sample, (k, k), and its weights, (k,)."""
+    index, weight = rows.sample(PAIR_SAMPLE, seed)
+    X = rows.X[index].astype(np.float64)
+    return -2 * Gaussian().log_block(X, X), weight

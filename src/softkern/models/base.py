@@ -272,7 +272,6 @@ class SoftModel(BaseEstimator, ABC):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._accepts_sparse
         tags.input_tags.pairwise = self._is_precomputed
-        if getattr(self, "memberships_sum_to_one", False):
-            # scikit-learn's check of sparse data requires these of models with predict_proba
+        if hasattr(self, "predict_proba"):  # as scikit-learn's check of sparse data requires
             tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags

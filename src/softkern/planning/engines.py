@@ -277,7 +277,7 @@ def is_small(problem: ProblemSize) -> bool:
         and values * (1 + problem.n_vectors) <= SMALL_MULTIPLICATIONS
         and problem.kernel.takes_points
         and tuple(ENGINES) == BUILT_IN
-        and problem.kernel.features(np.ones((1, problem.d))) is None
+        and ENGINES["features"].operator.unsupported_reason(problem) is not None
     )
 
 

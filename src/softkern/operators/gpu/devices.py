@@ -19,23 +19,21 @@ def unavailable_reason(device: str | None = None, **options: Any) -> str | None:
     """Return what this machine lacks for the GPU engine, or None."""
     if importlib.util.find_spec("torch") is None:
         return "PyTorch is not installed (pip install 'softkern[gpu]')"
-    if device is None or device.startswith("cuda"):
-        if not _has_device():
-            return "there is no CUDA device that PyTorch can use"
-        import torch
-
-        if is_forked() and torch.cuda._is_in_bad_fork():
-            return "the process that this one is a fork of uses CUDA already; start it by spawn"
-    if device is None:
-        return None
+    is_cuda = device is None or device.startswith("cuda")
+    if is_cuda and not _has_device():
+        return "there is no CUDA device that PyTorch can use"
     import torch
 
+    if is_cuda and is_forked() and torch.cuda._is_in_bad_fork():
+        return "the process that this one is a fork of uses CUDA already; start it by spawn"
+    if device is None:
+        return None
     try:
         number = torch.device(device).index or 0
     except (RuntimeError, TypeError):
         return f"device={device!r} is not known to PyTorch; give 'cuda', 'cuda:0' or 'cpu'"
     count = torch.cuda.device_count()
-    if device.startswith("cuda") and number >= count:
+    if is_cuda and number >= count:
         return f"device={device!r} is not there; the last is 'cuda:{count - 1}'"
     return None
 
